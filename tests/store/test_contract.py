@@ -208,7 +208,7 @@ def test_a_twin_is_touched_instead_of_stored(store: Store) -> None:
 def test_seeing_a_twin_never_moves_its_time_back(store: Store) -> None:
     first = new("same")
     store.add(first, MODEL)
-    assert store.touch_twin(MemoryDraft("same"), content_hash("same"), NOW - timedelta(days=1)) == first.id
+    assert store.touch_existing(MemoryDraft("same"), content_hash("same"), NOW - timedelta(days=1)) == first.id
     memory = store.memory(first.id)
     assert memory is not None
     assert memory.last_seen_at == NOW
@@ -216,10 +216,10 @@ def test_seeing_a_twin_never_moves_its_time_back(store: Store) -> None:
 
 def test_a_twin_is_the_same_text_in_the_same_thread(store: Store) -> None:
     store.add(new("same", thread_id="a"), MODEL)
-    assert store.touch_twin(MemoryDraft("same"), content_hash("same"), NOW) is None
-    assert store.touch_twin(MemoryDraft("same", thread_id="b"), content_hash("same"), NOW) is None
-    assert store.touch_twin(MemoryDraft("other", thread_id="a"), content_hash("same"), NOW) is None
-    assert store.touch_twin(MemoryDraft("same", thread_id="a"), content_hash("same"), NOW) is not None
+    assert store.touch_existing(MemoryDraft("same"), content_hash("same"), NOW) is None
+    assert store.touch_existing(MemoryDraft("same", thread_id="b"), content_hash("same"), NOW) is None
+    assert store.touch_existing(MemoryDraft("other", thread_id="a"), content_hash("same"), NOW) is None
+    assert store.touch_existing(MemoryDraft("same", thread_id="a"), content_hash("same"), NOW) is not None
 
 
 def test_names_and_facts_are_kept(store: Store) -> None:

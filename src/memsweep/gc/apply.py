@@ -82,7 +82,7 @@ def apply_at_once(
     if check is not None:
         check(tx, selected.going)
     forgetting = _Forgetting(tx, selected.going) if forever else None
-    beside = Beside(tx, selected, removal, segments)
+    beside = OtherChanges(tx, selected, removal, segments)
     planning = Planning(removal.plan_id, removal.strategy, removal.by.now)
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
     moved = move(tx, selected, plan, removal, beside)
@@ -101,7 +101,7 @@ def move(
     selected: Selected,
     plan: int,
     removal: Removal,
-    beside: Beside,
+    beside: OtherChanges,
 ) -> Moved:
     """Everything that goes to the trash, under a new receipt."""
     skipped = (*selected.skipped, *beside.staying.skipped, *beside.retraction.skipped)
@@ -118,7 +118,7 @@ def move(
     return Moved(made, key, Totals(memories=len(beside.staying.ids), relations=beside.retraction.count))
 
 
-class Beside:
+class OtherChanges:
     """What goes or changes beside memories and the graph, read before anything is written."""
 
     def __init__(

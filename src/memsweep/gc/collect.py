@@ -12,7 +12,7 @@ from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
 from memsweep.gc import redact
 from memsweep.gc import undo as undoing
-from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
+from memsweep.gc.apply import Check, OtherChanges, Removal, apply_at_once, check_caps, move
 from memsweep.gc.brought import wanted_by, with_brought
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.earlier_texts import Embed, no_model
@@ -45,7 +45,7 @@ from memsweep.store.plans import Planning
 
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
-    from memsweep.model.brought import Wanted
+    from memsweep.model.brought import OriginFilter
     from memsweep.store.ports.collector import Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
@@ -74,7 +74,7 @@ class CollectorDependencies:
         return Operation(self.actor, self.clock(), self.fading.rates)
 
     def options(
-        self, ttl_days: float | None = None, fading: Fading | None = None, wanted: Wanted | None = None
+        self, ttl_days: float | None = None, fading: Fading | None = None, wanted: OriginFilter | None = None
     ) -> Options:
         if ttl_days is not None:
             _check_days(ttl_days, "ttl_days")
@@ -159,7 +159,7 @@ def apply(
         selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
         if not allow_large:
             check_caps(strategy, tx, selected.going)
-        moved = move(tx, selected, saved.key, removal, Beside(tx, selected, removal))
+        moved = move(tx, selected, saved.key, removal, OtherChanges(tx, selected, removal))
         plans.use_whole(tx, plan, moved.key)
         return moved.receipt
 
@@ -294,7 +294,7 @@ def _key(tools: CollectorDependencies, memory_id: str) -> int:
     return found[memory_id]
 
 
-def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
+def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: OriginFilter | None = None) -> Survey:
     missing = _missing(tools, needs)
     if wanted is not None:
         with tools.store.changing() as tx:

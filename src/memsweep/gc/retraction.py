@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.model.contribution import Contribution, FactState, told
+from memsweep.model.contribution import Contribution, FactState, state_of
 from memsweep.model.graph_rows import Move
 from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
 from memsweep.model.taken_back import given_back, was_retracted
@@ -61,7 +61,7 @@ class Retraction:
         if item.key in taken:
             return f"the same fact holds again as {taken[item.key]}"
         acts = set(item.evidence["acts"])
-        after = told(journal, acts)
+        after = state_of(journal, acts)
         if after is None:
             return "changed since the plan was made"
         self._acts |= acts
@@ -98,7 +98,7 @@ class Restatement:
         journal = _by_relation(tx.origins.journal(relations))
         for key, fact in facts.items():
             whole = given_back(journal[key], receipt)
-            after = told(given_back(whole, holders[key]))
+            after = state_of(given_back(whole, holders[key]))
             if after is not None and after != fact.state:
                 self._facts[key] = Fact(after, _version(fact, left.get(key)))
             if holders[key] != receipt and (stated := _said_without(whole, holders[key])) is not None:
@@ -143,7 +143,7 @@ def _said_without(acts: Sequence[Contribution], holder: int | None) -> FactState
 
     What is older than its journal may be what was taken back.
     """
-    return told(acts) if was_retracted(acts, holder) and acts[0].before is None else None
+    return state_of(acts) if was_retracted(acts, holder) and acts[0].before is None else None
 
 
 def _version(fact: Fact, left: int | None) -> int:

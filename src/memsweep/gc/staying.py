@@ -14,7 +14,7 @@ from memsweep.gc.earlier_texts import Embed, Entities
 from memsweep.gc.forms import CHANGED, Forms
 from memsweep.gc.links import LinksWithout
 from memsweep.model.graph_rows import Move
-from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, told
+from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.plan import CHANGES, PlanItem
 from memsweep.model.taken_back import given_back
 from memsweep.store.ports.memory_acts import NewMention
@@ -72,7 +72,7 @@ class Staying:
             return True
         else:
             journal = given_back(self._forms.journal[item.key], row.trash)
-            why = self._forms.make(row, told(journal), told(journal, acts))
+            why = self._forms.make(row, state_of(journal), state_of(journal, acts))
         if why:
             self.skipped.append((row.id if row else f"memory {item.key}", why))
         return not why

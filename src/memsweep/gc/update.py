@@ -14,7 +14,7 @@ from memsweep.gc.missing import live_memory
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import RelationChange
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
-from memsweep.model.memory_act import MemoryAct, Twin
+from memsweep.model.memory_act import ExistingMemory, MemoryAct
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.plan import Totals
 from memsweep.model.revision import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
 
 _NO_CODE = "memory {} is an indexed file, which is updated by indexing it again; nothing was changed."
-_TWIN = "memory {} says the same already; nothing was changed."
+_SAME_TEXT = "memory {} says the same already; nothing was changed."
 
 
 class NewText(NamedTuple):
@@ -133,9 +133,9 @@ def _earlier(revision: Revision, receipt_id: str) -> EarlierText:
     return EarlierText(from_micros(revision.at), receipt_id, gate.text(before["text"]), tags, metadata)
 
 
-def _as_it_is(memory: MemoryText) -> Twin:
+def _as_it_is(memory: MemoryText) -> ExistingMemory:
     said = (memory.tags, memory.metadata, memory.source, memory.expires_at)
-    return Twin(memory.key, memory.id, *said, memory.created_at, memory.origin)
+    return ExistingMemory(memory.key, memory.id, *said, memory.created_at, memory.origin)
 
 
 def updated(before: MemoryText, after: MemoryText, origin: int | None, receipt: int) -> MemoryAct:
@@ -167,9 +167,9 @@ def _in_place_of(old: Sequence[Piece], new: Sequence[Piece]) -> list[Piece]:
 
 
 def _refuse_unfit(tx: Changes, after: MemoryText, new: NewText) -> None:
-    if (twin := tx.texts.twin(after)) is not None:
-        raise Conflict(_TWIN.format(twin), hint=f"Delete {after.id} if it is no longer needed.")
-    if tx.texts.is_buried(after.content_hash):
+    if (other := tx.texts.duplicate_of(after)) is not None:
+        raise Conflict(_SAME_TEXT.format(other), hint=f"Delete {after.id} if it is no longer needed.")
+    if tx.texts.is_tombstoned(after.content_hash):
         raise tombstoned_text()
     if (known := tx.texts.model()) is not None and known != new.model:
         raise other_model(known, new.model)

@@ -12,7 +12,7 @@ from memsweep.graph import merge as merging
 from memsweep.graph import split as splitting
 from memsweep.graph.batch import label, share
 from memsweep.graph.names import contradictions_at
-from memsweep.graph.split import Wanted
+from memsweep.graph.split import SplitRequest
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Decayed, Edge, Entity, FactCount, GraphBatch, Merged, Reinforced, Related, Split
@@ -193,17 +193,17 @@ def merge(tools: GraphDependencies, ids: Sequence[str], into: str, plan_id: str 
     return merging.merge(tools.store, ids, into, plan_id, tools.new_id("rcpt"), tools.operation())
 
 
-def plan_split(tools: GraphDependencies, wanted: Wanted) -> Split:
+def plan_split(tools: GraphDependencies, wanted: SplitRequest) -> Split:
     """Look before a part of an entity becomes one of its own."""
     return splitting.look(tools.store, _checked(wanted))
 
 
-def split(tools: GraphDependencies, wanted: Wanted) -> Split:
+def split(tools: GraphDependencies, wanted: SplitRequest) -> Split:
     ids = tools.new_id("ent"), tools.new_id("rcpt")
     return splitting.split(tools.store, _checked(wanted), *ids, tools.operation())
 
 
-def _checked(wanted: Wanted) -> Wanted:
+def _checked(wanted: SplitRequest) -> SplitRequest:
     refuse_lone_surrogate([wanted.entity, *wanted.relations, *wanted.memories], "an id")
     name, kind = label(wanted.thing.name, "name"), wanted.thing.type
     return wanted._replace(thing=NamedThing(name, label(kind, "type") if kind else ""))

@@ -39,7 +39,7 @@ def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] | None
         from memsweep.hooks import sockets
 
         for line in sockets.servers(folder):
-            if (reply := _told(line, hello, raw)) is not None:
+            if (reply := _reply_of(line, hello, raw)) is not None:
                 return reply
     except (OSError, ValueError, MemsweepError):
         pass
@@ -65,7 +65,7 @@ def code() -> list[str]:
     return [memsweep.__version__, os.path.dirname(memsweep.__file__)]
 
 
-def _told(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[str, Any] | None:
+def _reply_of(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[str, Any] | None:
     from memsweep.hooks import sockets
 
     try:

@@ -16,7 +16,7 @@ from memsweep.model.times import parse_time, to_micros
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OriginFilter:
     """Whose contributions: all that is given must apply."""
 
     session: str | None = None
@@ -50,9 +50,9 @@ class Wanted:
         return (self.source is None or source == self.source) and self.has_time(created_at)
 
 
-def make_wanted(value: object) -> Wanted:
+def make_wanted(value: object) -> OriginFilter:
     """From an object such as `{"session": "ses_…"}`; at least one field decides whose things go."""
-    known = [field.name for field in fields(Wanted)]
+    known = [field.name for field in fields(OriginFilter)]
     if not isinstance(value, Mapping):
         raise BadInput(f"origin must be an object with {', '.join(known)}, not {value!r:.60}.")
     if unknown := sorted(str(name) for name in value.keys() - set(known)):
@@ -69,7 +69,7 @@ def make_wanted(value: object) -> Wanted:
     times = {
         name: parse_time(given[name], name, end_of_day=name == "until") for name in ("since", "until") if name in given
     }
-    wanted = Wanted(**texts, **times)  # type: ignore[arg-type]  # texts and times
+    wanted = OriginFilter(**texts, **times)  # type: ignore[arg-type]  # texts and times
     if wanted.since and wanted.until and wanted.since > wanted.until:
         raise BadInput(f"since {given['since']} is after until {given['until']}.")
     return wanted

@@ -118,7 +118,7 @@ def _strengthened(state: FactState, act: Contribution) -> FactState:
     )
 
 
-def told(
+def state_of(
     acts: Iterable[Contribution], without: Collection[int] = (), *, made_by_others: bool = True
 ) -> FactState | None:
     """What a fact is by its acts, in their order, but for those that were taken back and for some more.

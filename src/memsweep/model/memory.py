@@ -77,13 +77,13 @@ class NewMention:
     """A named thing and the chunks (by index) that speak of it.
 
     `evidence` is how often the text shows the name where only a name is written so; a name found by
-    rule becomes an entity once the workspace has seen enough of it. A thing handed in needs none.
+    rule becomes an entity once the workspace has seen enough of it. An explicit one needs none.
     """
 
     id: str
     thing: NamedThing
     chunks: tuple[int, ...]
-    handed_in: bool
+    explicit: bool
     evidence: int = 0
 
 

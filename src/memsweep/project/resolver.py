@@ -29,12 +29,12 @@ class Resolver:
 
     def use(self, folder: str) -> None:
         """Take the folder that a client works in, unless the person who started this one has said another."""
-        if not self.is_told and os.path.isdir(folder):
+        if not self.is_given and os.path.isdir(folder):
             self._of_client = folder
             self._project = self._place = None
 
     @property
-    def is_told(self) -> bool:
+    def is_given(self) -> bool:
         """Whether whoever started this process has said which project it is for."""
         return bool(self._given or self._settings.workspace or os.path.isdir(self._settings.project))
 
@@ -76,8 +76,8 @@ class Resolver:
             return without_registry(self.project, owner)
 
     def _folder(self) -> str:
-        told = self._settings.project if os.path.isdir(self._settings.project) else ""
-        return self._given or told or self._of_client or _working_directory()
+        configured = self._settings.project if os.path.isdir(self._settings.project) else ""
+        return self._given or configured or self._of_client or _working_directory()
 
 
 def _working_directory() -> str:

@@ -198,10 +198,10 @@ def applied(receipt: Receipt) -> PruneAnswer:
 
 def deleted(receipt: Deleted, *, forever: bool = False) -> DeletedAnswer:
     removed = _removed(receipt, forever=forever)
-    told = (removed["message"], _gone_and_kept(receipt), *receipt.notes)
+    parts = (removed["message"], _gone_and_kept(receipt), *receipt.notes)
     return {
         **removed,
-        "message": " ".join(part for part in told if part),
+        "message": " ".join(part for part in parts if part),
         "removed_with_it": [{"name": redactions.masked(name), "id": uid} for name, uid in receipt.gone],
         "kept": [{"name": redactions.masked(name), "id": uid} for name, uid in receipt.kept],
         "notes": list(receipt.notes),

@@ -72,11 +72,11 @@ def _first_look(
     files = graph.question(cypher.COUNT_FILES)
     look = vectors.look_near(graph.seen["generation"], vector, reach)
     lacking = graph.question(look.lacking[0], **look.lacking[1])
-    told = graph.look([*counting, files, lacking, *look.commands], steady=[*counting[:2], files, lacking])
-    *counts, ((code,),), behind = [rows_of(reply) for reply in told[: len(counting) + 2]]
+    replies = graph.look([*counting, files, lacking, *look.commands], steady=[*counting[:2], files, lacking])
+    *counts, ((code,),), behind = [rows_of(reply) for reply in replies[: len(counting) + 2]]
     words = ranking.words_for(query, counts)
     if graph.seen["generation"] == look.generation:
-        near = vectors.nearest(look, behind, told[len(counting) + 2 :], vector, reach)
+        near = vectors.nearest(look, behind, replies[len(counting) + 2 :], vector, reach)
     else:
         near = _look_again(graph, vectors, vector, reach)
     return _Known(words, frozenset(row[0] for row in counts[1]) if counts else frozenset(), code > 0, *near)
@@ -124,8 +124,8 @@ def _matching(words: Mapping[str, int], where: Where | None, reach: int) -> Quer
 
 def _matched(graph: GraphHandle, rows: Sequence[Row], at: dict[int, Spot]) -> dict[int, str]:
     """The terms of what the words found, by key; where each is goes into `at`."""
-    ((told, spots),) = rows
-    lines = (line.partition(" ") for line in told.split("|")) if told else ()
+    ((found, spots),) = rows
+    lines = (line.partition(" ") for line in found.split("|")) if found else ()
     terms = {int(key): text for key, _, text in lines}
     at |= dict.fromkeys(terms, _ANYWHERE) | _spots(graph, spots)
     return terms

@@ -195,14 +195,14 @@ class _Chunks:
         waiting: dict[str, list[_Chunk]] = defaultdict(list)
         for old in before:
             waiting[old.hash].append(old)
-        twin_of = {old.hash: old.key for old in before}
+        same_chunk = {old.hash: old.key for old in before}
         keys = []
         for position, chunk in enumerate(chunks):
             same = waiting.get(chunk.hash.hex())
             if same:
                 keys.append(self._keep(memory, same.pop(0), chunk, position))
             else:
-                keys.append(self._add(memory, chunk, position, twin_of))
+                keys.append(self._add(memory, chunk, position, same_chunk))
         self.dropped += [old.key for rest in waiting.values() for old in rest]
         return keys
 
@@ -222,15 +222,15 @@ class _Chunks:
             self._moved.append({"memory": memory, "key": old.key, "set": form})
         return old.key
 
-    def _add(self, memory: int, chunk: FileChunk, position: int, twin_of: Mapping[str, int]) -> int:
-        """A piece that the file did not have, or has once more: that takes the vector of its twin."""
+    def _add(self, memory: int, chunk: FileChunk, position: int, same_chunk: Mapping[str, int]) -> int:
+        """A piece that the file did not have, or has once more: that takes the vector of the same one."""
         key = self._tx.new_key()
         made = {"key": key, "id": chunk.id, "memory": memory, "start": 0, "hash": chunk.hash.hex()}
         self._new.append({**made, **_form(memory, chunk, position)})
         if chunk.vector is not None:
             self._vectors.append({"key": key, "data": encoded(chunk.vector)})
-        elif chunk.hash.hex() in twin_of:
-            self._copies.append({"key": key, "twin": twin_of[chunk.hash.hex()]})
+        elif chunk.hash.hex() in same_chunk:
+            self._copies.append({"key": key, "same": same_chunk[chunk.hash.hex()]})
         else:
             raise file_removed_meanwhile("a file")
         return key

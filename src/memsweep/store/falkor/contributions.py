@@ -106,5 +106,5 @@ def _node(tx: Transaction, act: Contribution) -> dict[str, Any]:
 
 def _act(row: Any) -> Contribution:
     relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, key, trash = row
-    told = (relation, act, at, rate, value, explicit, valid_at, origin, memory)
-    return Contribution(*told, from_text(before), from_text(after), key, trash)
+    values = (relation, act, at, rate, value, explicit, valid_at, origin, memory)
+    return Contribution(*values, from_text(before), from_text(after), key, trash)

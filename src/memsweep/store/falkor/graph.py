@@ -27,7 +27,7 @@ from memsweep.model.graph import (
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.quarantine import Told, ToldEntity, ToldFact, with_mentions
+from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
@@ -139,15 +139,15 @@ class FalkorGraph:
     def origins(self) -> dict[int, Origin]:
         return FalkorOrigins(self._graph).known()
 
-    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
-        rows = self._graph.ask(graph_cypher.TOLD_FACTS, ids=sorted(ids)) if ids else []
-        return [ToldFact(uid, Told(*made), by) for uid, *made, by in rows]
+    def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
+        rows = self._graph.ask(graph_cypher.FACT_PROVENANCE, ids=sorted(ids)) if ids else []
+        return [FactProvenance(uid, Provenance(*made), by) for uid, *made, by in rows]
 
-    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
-        rows = self._graph.ask(graph_cypher.TOLD_ENTITIES, keys=sorted(keys)) if keys else []
-        told = [row[0] for row in rows]
-        found = self._graph.ask(graph_cypher.TOLD_MENTIONS, keys=told) if told else []
-        return with_mentions(((key, Told(*made), facts) for key, *made, facts in rows), found)
+    def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
+        rows = self._graph.ask(graph_cypher.ENTITY_PROVENANCE, keys=sorted(keys)) if keys else []
+        known = [row[0] for row in rows]
+        found = self._graph.ask(graph_cypher.MENTION_PROVENANCE, keys=known) if known else []
+        return with_mentions(((key, Provenance(*made), facts) for key, *made, facts in rows), found)
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         return fading.decay(self._graph, rates, now, store=store)
@@ -164,10 +164,10 @@ class _Writer:
         self._tx, self._at = tx, to_micros(now)
         self._created: list[str] = []
         ends = [end for draft in batch.relations for end in (draft.subject, draft.object)]
-        told = [end for end in ends if isinstance(end, str)]
+        ids = [end for end in ends if isinstance(end, str)]
         things = [*batch.entities, *(end for end in ends if isinstance(end, NamedThing))]
-        self._names = Names(tx, [*told, *(thing.name for thing in things)])
-        self._by_id = self._names.load_ids(told) if told else {}
+        self._names = Names(tx, [*ids, *(thing.name for thing in things)])
+        self._by_id = self._names.load_ids(ids) if ids else {}
         sources = sorted({findable(draft.source) for draft in batch.relations if draft.source})
         self._sources = dict(map(tuple, tx.ask(gc_cypher.MEMORY_KEYS, ids=sources))) if sources else {}
         self._stated: list[dict[str, int]] = []
@@ -198,7 +198,7 @@ class _Writer:
             return self._seen(found)
         made, uid = NamedThing(thing.name, thing.type or DEFAULT_TYPE), self._new_id("ent")
         self._created.append(uid)
-        return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True, origin=self._origin)
+        return self._names.add(made, uid, self._at, confidence=1.0, explicit=True, origin=self._origin)
 
     def _ends(self, draft: RelationDraft) -> tuple[Known, Known]:
         ends = self._end(draft.subject), self._end(draft.object)
@@ -228,8 +228,8 @@ class _Writer:
         if known is None:
             uid = self._new_id("rel")
             valid = self._at if draft.valid_at is None else to_micros(draft.valid_at)
-            told = {"weight": draft.weight, "handed_in": not draft.source, "valid_at": valid, "origin": self._origin}
-            fact = relations.add(place, draft.relation, uid, self._at, **told)
+            values = {"weight": draft.weight, "handed_in": not draft.source, "valid_at": valid, "origin": self._origin}
+            fact = relations.add(place, draft.relation, uid, self._at, **values)
         else:
             fact, uid = known, known.props["id"]
         memory = self._sources[draft.source] if draft.source else None

@@ -186,9 +186,9 @@ class Link:
         kept = {key: value for key, value in self._options.items() if key not in ("host", "port")}
         kept["retry"] = Retry(NoBackoff(), 0)
         used = first.connection_pool.connection_kwargs
-        told = {**kept, "username": used.get("username"), "password": used.get("password")}
+        own = {**kept, "username": used.get("username"), "password": used.get("password")}
         sentinels = [(self._address.host, self._address.port), *others]
-        watch = Sentinel(sentinels, sentinel_kwargs=told, **kept)  # type: ignore[no-untyped-call]
+        watch = Sentinel(sentinels, sentinel_kwargs=own, **kept)  # type: ignore[no-untyped-call]
         return watch.master_for(name)  # type: ignore[no-untyped-call]
 
     def _require_tls(self) -> None:

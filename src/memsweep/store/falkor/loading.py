@@ -19,7 +19,7 @@ from memsweep.store.falkor.contributions import fact_state, note
 from memsweep.store.falkor.naming import Known
 from memsweep.store.falkor.surveying import pages
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.falkor.wire import as_told
+from memsweep.store.falkor.wire import as_returned
 
 NewId = Callable[[str], str]
 NameKeys = tuple[str, str]
@@ -149,17 +149,17 @@ class Loader:
 
     def _aliases(self) -> list[dict[str, Any]]:
         """Other names of what was taken in: a name that an entity has is no other name of another."""
-        told = [
+        aliases = [
             (thing, name, kind) for thing in self._dump.entities for name, kind in json.loads(thing.aliases or "[]")
         ]
-        if not told:
+        if not aliases:
             return []
-        places = {(name_key(name), name_key(kind)) for _, name, kind in told}
+        places = {(name_key(name), name_key(kind)) for _, name, kind in aliases}
         named = pages(self._tx, whole_graph_cypher.LOAD_ENTITIES, names=sorted({name for name, _ in places}))
         taken = {*self._entities, *((row[1], row[2]) for row in named)}
         taken |= {(name, kind) for _, name, kind, _ in self._tx.ask(whole_graph_cypher.ALIASES)}
         rows = []
-        for thing, name, kind in told:
+        for thing, name, kind in aliases:
             place = name_key(name), name_key(kind)
             if place not in taken:
                 taken.add(place)
@@ -221,5 +221,5 @@ def _changes(known: Iterable[Known]) -> list[dict[str, Any]]:
 
 def _later(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
     """The server tells fifteen digits: a weight that agrees in them is the same."""
-    same = ours is not None and theirs is not None and as_told(ours) == as_told(theirs)
+    same = ours is not None and theirs is not None and as_returned(ours) == as_returned(theirs)
     return later_confirmed(ours, our_time, ours if same else theirs, their_time)

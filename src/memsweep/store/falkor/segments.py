@@ -19,8 +19,8 @@ from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.falkor import context_cypher, gc_cypher
 from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.holding import Holding
 from memsweep.store.falkor.items import FalkorItems
+from memsweep.store.falkor.loaded_segments import LoadedSegments
 from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.origins import about, origin_key
 from memsweep.store.falkor.plans import FalkorPlans
@@ -80,7 +80,7 @@ class FalkorWindow:
         self.state = WindowState(
             tokens, segments, stashed, changes, full_from, counted_by, json.loads(config), json.loads(focus)
         )
-        self._segments = Holding(asked, self._key, is_new=self._new is not None)
+        self._segments = LoadedSegments(asked, self._key, is_new=self._new is not None)
         self._added: list[int] = []
         self._set: dict[int, dict[str, Any]] = {}
         self._trashed: dict[int, int] = {}

@@ -26,10 +26,10 @@ from memsweep.store.falkor import (
     gc_cypher,
     origins,
     reembedding,
+    repeats,
     revision_cypher,
     searching,
     superseding_cypher,
-    twins,
     words,
     writing,
 )
@@ -70,20 +70,20 @@ class FalkorStore:
         ((number,),) = self._graph.ask(gc_cypher.REVISION)
         return f"{self._graph.name.rpartition(':')[2]}-{number}"
 
-    def touch_twin(
+    def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
         if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
             return None
         with self._graph.writing() as tx:
-            return twins.touch_twin(tx, draft, content_hash, now, origin)
+            return repeats.touch_existing(tx, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         look = self._vectors.look()
         ahead = [*writing.about(new), *origins.about(self._graph, new.origin), look.lacking]
         with self._graph.writing(ahead=ahead, reads=look.commands) as tx:
             self._vectors.follow(tx)
-            return twins.add_to_twin(tx, new) or writing.add(tx, new, model)
+            return repeats.add_to_existing(tx, new) or writing.add(tx, new, model)
 
     def memory(self, memory_id: str) -> Memory | None:
         of_itself = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)
@@ -171,7 +171,7 @@ class FalkorStore:
         return code.chunk_hashes(self._graph, memory_ids)
 
     def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
-        rows = self._graph.ask(gc_cypher.BURIED, hashes=[digest.hex() for digest in hashes])
+        rows = self._graph.ask(gc_cypher.TOMBSTONED, hashes=[digest.hex() for digest in hashes])
         return {bytes.fromhex(digest) for (digest,) in rows}
 
     def write_files(

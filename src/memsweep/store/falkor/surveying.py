@@ -13,7 +13,7 @@ from memsweep.model.sources import stands_alone
 from memsweep.store.falkor import gc_cypher, superseding_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
-from memsweep.store.surveys import reads_edges, reads_entities, reads_unspoken_only
+from memsweep.store.surveys import reads_edges, reads_entities, reads_unmentioned_only
 
 _ATTEMPTS = 5
 _PAGE = 1_000
@@ -102,7 +102,7 @@ def _graph(
     asked: GraphHandle | Transaction, needs: Collection[str], standing: list[tuple[int, int]], spoken: set[int]
 ) -> tuple[list[EntityRow], list[tuple[int, int]]]:
     """Who asks for ways gets every relation; to everyone else it only matters what they connect."""
-    if reads_unspoken_only(needs):
+    if reads_unmentioned_only(needs):
         every = [key for (key,) in asked.ask(gc_cypher.ENTITY_KEYS)]
         keys, edges = without_root(every, standing, spoken)
         return [EntityRow(*row) for row in pages(asked, gc_cypher.THESE_ENTITIES, keys=keys)], edges

@@ -77,8 +77,8 @@ class FalkorTrash:
         self._tx.do(trash_cypher.RESTORE_CHUNK, sorted(back.chunks))
         self._tx.do(trash_cypher.RESTORE_ENTITY, sorted(back.entities))
 
-    def hand_over(self, twins: Mapping[int, int]) -> None:
-        rows = [{"entity": entity, "twin": twin} for entity, twin in sorted(twins.items())]
+    def hand_over(self, namesakes: Mapping[int, int]) -> None:
+        rows = [{"entity": entity, "namesake": namesake} for entity, namesake in sorted(namesakes.items())]
         for step in (
             trash_cypher.MOVE_MENTIONS,
             trash_cypher.MOVE_STATEMENTS,

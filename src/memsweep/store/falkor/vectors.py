@@ -60,10 +60,10 @@ class VectorSet:
         return look._replace(commands=[*look.commands, ("VCARD", name), *near])
 
     def nearest(
-        self, look: Look, lacking: Sequence[Row], told: Sequence[Any], query: bytes, count: int
+        self, look: Look, lacking: Sequence[Row], replies: Sequence[Any], query: bytes, count: int
     ) -> tuple[list[int], bool]:
         """Keys of about so many chunks nearest to the query, of any state; and whether those were all."""
-        mark, size, *near = told
+        mark, size, *near = replies
         tail = [key for key, _ in self._behind(look, lacking, mark, self._graph.ask)]
         self._seen = *self._seen[:2], size or 0
         if not size or not near:
@@ -183,8 +183,8 @@ def cosines(query: bytes, rows: Sequence[Row]) -> dict[int, float]:
     """
     import numpy as np
 
-    ((told,),) = rows or [[""]]
-    lines = (line.partition(" ") for line in told.split("|")) if told else ()
+    ((text,),) = rows or [[""]]
+    lines = (line.partition(" ") for line in text.split("|")) if text else ()
     pairs = [(int(key), _bytes_of(data)) for key, _, data in lines]
     pairs = [(key, data) for key, data in pairs if len(data) == len(query)]
     if not pairs:

@@ -94,8 +94,8 @@ def _first(moment: int | None) -> tuple[bool, int]:
 
 def _entity_row(row: Row, others: list[Row]) -> EntityRow:
     uid, name, kind, confidence, handed_in, pinned, created, seen = row
-    told = [[alias, type_key] for _, type_key, alias in sorted(others)]
-    aliases = to_json(told) if told else None
+    pairs = [[alias, type_key] for _, type_key, alias in sorted(others)]
+    aliases = to_json(pairs) if pairs else None
     return EntityRow(uid, name, kind, confidence, handed_in, pinned, _moment(created), _moment(seen), aliases)
 
 

@@ -80,7 +80,7 @@ def _plans(db: apsw.Connection) -> None:
 
 
 _MORE: dict[str, Callable[[apsw.Connection], None]] = {
-    "twins": _structure,  # its unique indexes had to go for a moment
+    "duplicates": _structure,  # its unique indexes had to go for a moment
     "structure": _structure,
     "words": _words,
     "doubles": _words,

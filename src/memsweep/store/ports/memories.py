@@ -18,13 +18,13 @@ class Memories(Protocol):
     def model(self) -> EmbeddingModel | None:
         """The model of this workspace's vectors, or None before the first one."""
 
-    def touch_twin(
+    def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
         """If the same text is known in the same thread: mark it seen, unite its tags, return its id."""
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        """Write a memory with all that belongs to it, or touch its twin and add the names and facts to that."""
+        """Write a memory with all that belongs to it, or touch the one with the same text and add the rest to it."""
 
     def memory(self, memory_id: str) -> Memory | None: ...
 

@@ -175,10 +175,10 @@ class _Row(NamedTuple):
 def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk]) -> list[int]:
     """Keys of the file's chunks in their order; equal hashes take the rows that are there, in their order."""
     waiting: dict[bytes, list[_Row]] = defaultdict(list)
-    twin_of: dict[bytes, int] = {}
+    same_chunk: dict[bytes, int] = {}
     for known in map(_Row._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,))):
         waiting[known.hash].append(known)
-        twin_of[known.hash] = known.id
+        same_chunk[known.hash] = known.id
     keys: dict[int, int] = {}
     new = []
     for position, chunk in enumerate(chunks):
@@ -187,7 +187,7 @@ def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk])
             keys[position] = _keep_chunk(db, memory, rows.pop(0), chunk, position)
         else:
             new.append(position)
-    keys |= zip(new, _add_chunks(db, memory, [(at, chunks[at]) for at in new], twin_of), strict=True)
+    keys |= zip(new, _add_chunks(db, memory, [(at, chunks[at]) for at in new], same_chunk), strict=True)
     for rows in waiting.values():
         for known in rows:
             _drop_chunk(db, known)
@@ -206,9 +206,9 @@ def _keep_chunk(db: apsw.Connection, memory: int, row: _Row, chunk: FileChunk, p
 
 
 def _add_chunks(
-    db: apsw.Connection, memory: int, chunks: Sequence[tuple[int, FileChunk]], twin_of: Mapping[bytes, int]
+    db: apsw.Connection, memory: int, chunks: Sequence[tuple[int, FileChunk]], same_chunk: Mapping[bytes, int]
 ) -> list[int]:
-    """Pieces that the file did not have, or has once more: those take the vector of their twin."""
+    """Pieces that the file did not have, or has once more: those take the vector of the same one."""
     rows = [
         (
             new.id,
@@ -231,8 +231,8 @@ def _add_chunks(
     for key, (_, new) in zip(keys, chunks, strict=True):
         if new.vector is not None:
             vectors.append((key, new.vector))
-        elif new.hash in twin_of:
-            copies.append((key, twin_of[new.hash]))
+        elif new.hash in same_chunk:
+            copies.append((key, same_chunk[new.hash]))
         else:
             raise file_removed_meanwhile("a file")
     db.executemany(sql.ADD_VECTOR, vectors)

@@ -97,7 +97,7 @@ class SqliteCollector:
 
 def tombstoned(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
     """Which of these contents have a tombstone."""
-    rows: list[Any] = db.execute(trash_sql.BURIED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
+    rows: list[Any] = db.execute(trash_sql.TOMBSTONED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
     return {digest for (digest,) in rows}
 
 

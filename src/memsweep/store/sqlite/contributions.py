@@ -93,11 +93,11 @@ class SqliteOrigins:
 
 
 def _values(act: Contribution) -> tuple[Any, ...]:
-    told = (act.relation, act.act, act.at, act.rate, act.value, act.explicit, act.valid_at, act.origin, act.memory)
-    return *told, as_text(act.before), as_text(act.after)
+    values = (act.relation, act.act, act.at, act.rate, act.value, act.explicit, act.valid_at, act.origin, act.memory)
+    return *values, as_text(act.before), as_text(act.after)
 
 
 def _act(row: Any) -> Contribution:
     relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, key, trash = row
-    told = (relation, act, at, rate, value, bool(explicit), valid_at, origin, memory)
-    return Contribution(*told, from_text(before), from_text(after), key, trash)
+    values = (relation, act, at, rate, value, bool(explicit), valid_at, origin, memory)
+    return Contribution(*values, from_text(before), from_text(after), key, trash)

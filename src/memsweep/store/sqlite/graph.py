@@ -30,7 +30,7 @@ from memsweep.model.graph import (
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.quarantine import Told, ToldEntity, ToldFact, with_mentions
+from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file import meta_sql
@@ -142,16 +142,16 @@ class SqliteGraph:
         with self._pool.reading() as db:
             return SqliteOrigins(db).known()
 
-    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
+    def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(quarantine_sql.FACTS, (json.dumps(sorted(ids)),)).fetchall()
-        return [ToldFact(uid, Told(*made), json.loads(by)) for uid, *made, by in rows]
+        return [FactProvenance(uid, Provenance(*made), json.loads(by)) for uid, *made, by in rows]
 
-    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
+    def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(quarantine_sql.ENTITIES, (json.dumps(sorted(keys)),)).fetchall()
             found: list[Any] = db.execute(quarantine_sql.MENTIONS, (json.dumps([row[0] for row in rows]),)).fetchall()
-        return with_mentions(((key, Told(*made), json.loads(facts)) for key, *made, facts in rows), found)
+        return with_mentions(((key, Provenance(*made), json.loads(facts)) for key, *made, facts in rows), found)
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         with self._pool.writing() if store else self._pool.reading() as db:
@@ -194,8 +194,8 @@ class _Writer:
         if known is None:
             uid = self._new_id("rel")
             valid = at if draft.valid_at is None else to_micros(draft.valid_at)
-            told = (draft.weight, not draft.source, at, at, valid, self._origin)
-            relation: int = one(self._db, graph_sql.ADD_RELATION, (uid, subject, target, draft.relation, key, *told))
+            values = (draft.weight, not draft.source, at, at, valid, self._origin)
+            relation: int = one(self._db, graph_sql.ADD_RELATION, (uid, subject, target, draft.relation, key, *values))
         else:
             relation, uid = known[:2]
         before = None if known is None else fact_state(*known[2:])

@@ -73,7 +73,7 @@ def smaller_kind(db: apsw.Connection) -> Kind | None:
 
 
 def statements_about(db: apsw.Connection, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
-    if not one(db, graph_sql.ANY_TOLD):
+    if not one(db, graph_sql.ANY_EXPLICIT):
         return []
     given = {name: json.dumps(list(words)) for name, words in asked._asdict().items()}
     rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, {**given, "ended": ended, "limit": limit})

@@ -18,7 +18,7 @@ from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.contributions import contribute, fact_state
 
 
-class By(NamedTuple):
+class Speaker(NamedTuple):
     """Who says something: the memory that it is in, its origin, when, and how fast facts fade."""
 
     memory: int
@@ -27,7 +27,7 @@ class By(NamedTuple):
     rate: float
 
 
-def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], by: By) -> int:
+def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], by: Speaker) -> int:
     """Create the relation, or strengthen it if it is known; its key."""
     fact = new.fact
     subject, target = entities[fact.subject], entities[fact.object]
@@ -51,7 +51,7 @@ def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, 
     return int(key)
 
 
-def mention_again(db: apsw.Connection, chunks: Sequence[int], explicit: Collection[int], by: By) -> None:
+def mention_again(db: apsw.Connection, chunks: Sequence[int], explicit: Collection[int], by: Speaker) -> None:
     """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown."""
     rows = [item for item in db.execute(sql.MENTIONED_RELATIONS, (json.dumps(chunks),)) if item[0] not in explicit]
     done: set[int] = set()
@@ -61,5 +61,5 @@ def mention_again(db: apsw.Connection, chunks: Sequence[int], explicit: Collecti
             contribute(db, _act("mention", key, fact_state(*state), by))
 
 
-def _act(act: Act, relation: int, before: FactState | None, by: By) -> Contribution:
+def _act(act: Act, relation: int, before: FactState | None, by: Speaker) -> Contribution:
     return Contribution(relation, act, by.at, by.rate, origin=by.origin, memory=by.memory, before=before)

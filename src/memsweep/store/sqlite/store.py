@@ -97,24 +97,24 @@ class SqliteStore:
         with self._pool.connection() as db:
             return mark.change_number(db, self.path)
 
-    def touch_twin(
+    def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
-        from memsweep.store.sqlite import twins
+        from memsweep.store.sqlite import repeats
 
         with self._pool.connection() as db:
-            if not twins.knows_hash(db, content_hash):
+            if not repeats.knows_hash(db, content_hash):
                 return None
         with self._pool.writing() as db:
-            return twins.touch_twin(db, draft, content_hash, now, origin)
+            return repeats.touch_existing(db, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        from memsweep.store.sqlite import twins, writing
+        from memsweep.store.sqlite import repeats, writing
 
         with self._pool.writing() as db:
-            if (known := twins.add_to_twin(db, new)) is not None:
+            if (known := repeats.add_to_existing(db, new)) is not None:
                 return known
-            if one(db, trash_sql.IS_BURIED, (new.content_hash,)):
+            if one(db, trash_sql.IS_TOMBSTONED, (new.content_hash,)):
                 raise tombstoned_text()
             writing.claim_model(db, model)
             return writing.add_memory(db, new)

@@ -12,7 +12,7 @@ import apsw
 from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.store.sqlite import gc_sql, superseding_sql
-from memsweep.store.surveys import reads_edges, reads_entities, reads_unspoken_only
+from memsweep.store.surveys import reads_edges, reads_entities, reads_unmentioned_only
 
 _memory_row = partial(tuple.__new__, MemoryRow)  # what `_make` does, without its check of the length
 _entity_row = partial(tuple.__new__, EntityRow)
@@ -57,7 +57,7 @@ def survey_of(db: apsw.Connection, memories: Collection[int], entities: Collecti
 def _graph(
     db: apsw.Connection, needs: Collection[str], spoken: set[int]
 ) -> tuple[list[EntityRow], list[tuple[int, int]]]:
-    if not reads_unspoken_only(needs):
+    if not reads_unmentioned_only(needs):
         entities = list(map(_entity_row, db.execute(gc_sql.ENTITIES)))
         return entities, _edges(db, needs, entities) if reads_edges(needs) else []
     # What a memory states connects its ends as well, but then they are spoken of: every relation will do.

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from memsweep.model.memory import MemoryDraft, NewMemory, Remembered
-from memsweep.model.memory_act import Twin, said_again
+from memsweep.model.memory_act import ExistingMemory, said_again
 from memsweep.model.origin import Origin
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, superseding
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.falkor.writing import Told, about_twin, add_names, logged
+from memsweep.store.falkor.writing import StatedIn, about_same_text, add_names, logged
 from memsweep.store.saying import acts_before
 from memsweep.store.stored import mapping, to_json
 
@@ -36,36 +36,36 @@ class _Row(NamedTuple):
     origin: int | None
 
 
-def touch_twin(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime, origin: Origin) -> str | None:
+def touch_existing(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime, origin: Origin) -> str | None:
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
-    if (twin := _touched(tx, draft, digest, now)) is None:
+    if (existing := _touched(tx, draft, digest, now)) is None:
         return None
-    known, first = acts_before(FalkorMemoryActs(tx), twin, digest.hex())
-    again = twin.said_again(draft, digest.hex(), to_micros(now), origin_key(tx, origin), ())
+    known, first = acts_before(FalkorMemoryActs(tx), existing, digest.hex())
+    again = existing.said_again(draft, digest.hex(), to_micros(now), origin_key(tx, origin), ())
     FalkorMemoryActs(tx).add(said_again(known, first, again))
-    return twin.id
+    return existing.id
 
 
-def add_to_twin(tx: Transaction, new: NewMemory) -> Remembered | None:
+def add_to_existing(tx: Transaction, new: NewMemory) -> Remembered | None:
     """The same, with what the caller named and told beside it."""
-    if (twin := _touched(tx, new.draft, new.content_hash, new.now)) is None:
+    if (existing := _touched(tx, new.draft, new.content_hash, new.now)) is None:
         return None
-    known, first = acts_before(FalkorMemoryActs(tx), twin, new.content_hash.hex())
-    chunks, origin = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=twin.id)], origin_key(tx, new.origin)
+    known, first = acts_before(FalkorMemoryActs(tx), existing, new.content_hash.hex())
+    chunks, origin = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=existing.id)], origin_key(tx, new.origin)
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
-    told = [mention for mention in new.mentions if mention.handed_in]
-    other = None if origin == twin.origin else origin
-    created, places = add_names(tx, new, told, Told(twin.key, chunks, {}, origin, other))
-    superseding.supersede(tx, twin.key, new, origin)
-    again = twin.said_again(new.draft, new.content_hash.hex(), to_micros(new.now), origin, places)
+    explicit = [mention for mention in new.mentions if mention.explicit]
+    other = None if origin == existing.origin else origin
+    created, places = add_names(tx, new, explicit, StatedIn(existing.key, chunks, {}, origin, other))
+    superseding.supersede(tx, existing.key, new, origin)
+    again = existing.said_again(new.draft, new.content_hash.hex(), to_micros(new.now), origin, places)
     FalkorMemoryActs(tx).add(said_again(known, first, again))
-    return logged(tx, new, Remembered(twin.id, 0, len(created), duplicate_of=twin.id), created)
+    return logged(tx, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
 
 
-def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> Twin | None:
+def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> ExistingMemory | None:
     """As it was before."""
-    found, *thread = tx.ask_all(*about_twin(draft, digest))
+    found, *thread = tx.ask_all(*about_same_text(draft, digest))
     if thread and not thread[0]:
         return None
     where = thread[0][0][0] if thread else None
@@ -84,4 +84,4 @@ def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) 
     tx.do(cypher.CHANGE_MEMORY, [{"key": row.key, "set": seen}])
     tx.do(cypher.TOUCH_MENTIONED, [{"key": row.key, "at": to_micros(now)}])
     metadata = mapping(row.metadata)
-    return Twin(row.key, row.id, row.tags, metadata, row.source, row.expires_at, row.created_at, row.origin)
+    return ExistingMemory(row.key, row.id, row.tags, metadata, row.source, row.expires_at, row.created_at, row.origin)

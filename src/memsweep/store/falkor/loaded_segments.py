@@ -21,7 +21,7 @@ _WIDER = 4
 _LONGEST_INDEXED = 500
 
 
-class Holding:
+class LoadedSegments:
     """Live segments by key, as far as they were read or added."""
 
     def __init__(self, asked: GraphHandle | Transaction, project: int, *, is_new: bool) -> None:

@@ -8,14 +8,14 @@ from typing import Any
 import apsw
 
 from memsweep.model.memory import CODE_SOURCE, MemoryDraft, NewMemory, Remembered
-from memsweep.model.memory_act import Twin, said_again
+from memsweep.model.memory_act import ExistingMemory, said_again
 from memsweep.model.origin import Origin
 from memsweep.model.times import to_micros
 from memsweep.store.saying import acts_before
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.writing import Told, add_names, logged, supersede
+from memsweep.store.sqlite.writing import StatedIn, add_names, logged, supersede
 from memsweep.store.stored import mapping, texts, to_json
 
 
@@ -23,55 +23,55 @@ def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:
     return db.execute(sql.KNOWS_HASH, (content_hash,)).fetchone() is not None
 
 
-def touch_twin(
+def touch_existing(
     db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin
 ) -> str | None:
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
-    if (twin := _touched(db, draft, content_hash, now)) is None:
+    if (existing := _touched(db, draft, content_hash, now)) is None:
         return None
-    known, first = acts_before(SqliteMemoryActs(db), twin, content_hash.hex())
-    again = twin.said_again(draft, content_hash.hex(), to_micros(now), origin_key(db, origin), ())
+    known, first = acts_before(SqliteMemoryActs(db), existing, content_hash.hex())
+    again = existing.said_again(draft, content_hash.hex(), to_micros(now), origin_key(db, origin), ())
     SqliteMemoryActs(db).add(said_again(known, first, again))
-    return twin.id
+    return existing.id
 
 
-def add_to_twin(db: apsw.Connection, new: NewMemory) -> Remembered | None:
+def add_to_existing(db: apsw.Connection, new: NewMemory) -> Remembered | None:
     """The same, with what the caller named and told beside it."""
-    if (twin := _touched(db, new.draft, new.content_hash, new.now)) is None:
+    if (existing := _touched(db, new.draft, new.content_hash, new.now)) is None:
         return None
-    known, first = acts_before(SqliteMemoryActs(db), twin, new.content_hash.hex())
-    rows: list[Any] = db.execute(sql.CHUNK_KEYS, (twin.id,)).fetchall()
+    known, first = acts_before(SqliteMemoryActs(db), existing, new.content_hash.hex())
+    rows: list[Any] = db.execute(sql.CHUNK_KEYS, (existing.id,)).fetchall()
     chunks, origin = [key for (key,) in rows], origin_key(db, new.origin)
     # It may have been cut into fewer pieces when it was stored.
     chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
-    told = [mention for mention in new.mentions if mention.handed_in]
-    other = None if origin == twin.origin else origin
-    created, _, places = add_names(db, new, told, Told(twin.key, chunks, origin, other))
-    supersede(db, twin.key, new, origin)
-    again = twin.said_again(new.draft, new.content_hash.hex(), to_micros(new.now), origin, places)
+    explicit = [mention for mention in new.mentions if mention.explicit]
+    other = None if origin == existing.origin else origin
+    created, _, places = add_names(db, new, explicit, StatedIn(existing.key, chunks, origin, other))
+    supersede(db, existing.key, new, origin)
+    again = existing.said_again(new.draft, new.content_hash.hex(), to_micros(new.now), origin, places)
     SqliteMemoryActs(db).add(said_again(known, first, again))
-    return logged(db, new, Remembered(twin.id, 0, len(created), duplicate_of=twin.id), created)
+    return logged(db, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
 
 
-def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime) -> Twin | None:
+def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime) -> ExistingMemory | None:
     """As it was before."""
     if not knows_hash(db, content_hash):
         return None
     wanted = {"hash": content_hash, "thread": draft.thread_id, "text": draft.text, "code_source": CODE_SOURCE}
-    found: Any = db.execute(sql.FIND_TWIN, wanted).fetchone()
+    found: Any = db.execute(sql.FIND_SAME_TEXT, wanted).fetchone()
     if found is None:
         return None
     key, uid, tags, metadata, *rest = found
-    twin = Twin(key, uid, texts(tags), mapping(metadata), *rest)
+    existing = ExistingMemory(key, uid, texts(tags), mapping(metadata), *rest)
     seen = {
         "id": key,
         "now": to_micros(now),
-        "tags": to_json(list(dict.fromkeys([*twin.tags, *draft.tags]))),
-        "metadata": to_json({**twin.metadata, **draft.metadata}),
+        "tags": to_json(list(dict.fromkeys([*existing.tags, *draft.tags]))),
+        "metadata": to_json({**existing.metadata, **draft.metadata}),
         "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
         "pinned": draft.pinned,
     }
     db.execute(sql.TOUCH_MEMORY, seen)
     db.executemany(sql.ADD_TAG, [(tag, key) for tag in draft.tags])
     db.execute(sql.TOUCH_MENTIONED, (to_micros(now), key))
-    return twin
+    return existing
