@@ -10,10 +10,10 @@ from typing import Literal
 from memsweep.errors import BadInput
 from memsweep.graph import merge as merging
 from memsweep.graph import split as splitting
-from memsweep.graph.batch import label, share
 from memsweep.graph.names import contradictions_at
 from memsweep.graph.split import SplitRequest
 from memsweep.graph.walk import Walk, walk
+from memsweep.model.checks import fitting, one_line, share
 from memsweep.model.decay import Rates
 from memsweep.model.graph import Decayed, Edge, Entity, FactCount, GraphBatch, Merged, Reinforced, Related, Split
 from memsweep.model.memory import NamedThing
@@ -112,8 +112,7 @@ def entities(
     share(min_confidence, "min_confidence")
     refuse_lone_surrogate(search, "search")
     refuse_lone_surrogate(entity_type, "type")
-    if search and len(search) > _LONGEST_SEARCH:
-        raise BadInput(f"search has {len(search):,} characters; at most {_LONGEST_SEARCH:,} are accepted.")
+    fitting(search or "", "search", _LONGEST_SEARCH)
     found = tools.store.entities(tools.rates, tools.clock(), search or None, entity_type or None)
     held = tools.held.entities([entity.key for entity in found])
     found = [entity for entity in found if entity.key not in held]
@@ -205,5 +204,5 @@ def split(tools: GraphDependencies, wanted: SplitRequest) -> Split:
 
 def _checked(wanted: SplitRequest) -> SplitRequest:
     refuse_lone_surrogate([wanted.entity, *wanted.relations, *wanted.memories], "an id")
-    name, kind = label(wanted.thing.name, "name"), wanted.thing.type
-    return wanted._replace(thing=NamedThing(name, label(kind, "type") if kind else ""))
+    name, kind = one_line(wanted.thing.name, "name"), wanted.thing.type
+    return wanted._replace(thing=NamedThing(name, one_line(kind, "type") if kind else ""))

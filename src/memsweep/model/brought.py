@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memsweep.errors import BadInput
+from memsweep.model.checks import only, plain_text
 from memsweep.model.contribution import FactState
 from memsweep.model.origin import TIERS, Origin
 from memsweep.model.superseding import Bases
-from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time, to_micros
 
 
@@ -55,15 +55,18 @@ def make_wanted(value: object) -> OriginFilter:
     known = [field.name for field in fields(OriginFilter)]
     if not isinstance(value, Mapping):
         raise BadInput(f"origin must be an object with {', '.join(known)}, not {value!r:.60}.")
-    if unknown := sorted(str(name) for name in value.keys() - set(known)):
-        raise BadInput(f"origin has no field {unknown[0]!r:.60}; it has {', '.join(known)}.")
+    only(value, known, "origin")
     given = {name: item for name, item in value.items() if item not in (None, "")}
     if not given:
         raise BadInput(
             f"strategy 'origin' needs to know whose things to take back: one of {', '.join(known)}.",
             hint="get_memory shows the origin of a memory.",
         )
-    texts = {name: _text(given[name], name) for name in ("session", "client", "tier", "source") if name in given}
+    texts = {
+        name: plain_text(given[name], f"origin.{name}")
+        for name in ("session", "client", "tier", "source")
+        if name in given
+    }
     if texts.get("tier", TIERS[0]) not in TIERS:
         raise BadInput(f"origin.tier must be one of {', '.join(TIERS)}, not {texts['tier']!r:.40}.")
     times = {
@@ -73,13 +76,6 @@ def make_wanted(value: object) -> OriginFilter:
     if wanted.since and wanted.until and wanted.since > wanted.until:
         raise BadInput(f"since {given['since']} is after until {given['until']}.")
     return wanted
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise BadInput(f"origin.{name} must be text, not {value!r:.60}.")
-    refuse_lone_surrogate(value, f"origin.{name}")
-    return value
 
 
 class FactWithout(NamedTuple):

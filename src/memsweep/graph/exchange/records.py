@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.graph.batch import flag, share
+from memsweep.model.checks import fitting, flag, share
 from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.text import check_text
 from memsweep.model.times import iso, parse_time
@@ -133,7 +133,4 @@ def _id(value: object, what: str) -> str:
 
 
 def _text(value: object, what: str) -> str:
-    text = check_text(value, what, max_bytes=4 * LONGEST_NAME)
-    if len(text) > LONGEST_NAME:
-        raise BadInput(f"{what} has {len(text)} characters; at most {LONGEST_NAME} are accepted.")
-    return text
+    return fitting(check_text(value, what, max_bytes=4 * LONGEST_NAME), what, LONGEST_NAME)
