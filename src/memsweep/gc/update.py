@@ -32,7 +32,7 @@ from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.changes import NewReceipt
 from memsweep.store.refusals import other_model, tombstoned_text
-from memsweep.store.saying import acts_before
+from memsweep.store.repeats import acts_before
 
 if TYPE_CHECKING:
     from datetime import datetime

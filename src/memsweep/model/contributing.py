@@ -5,7 +5,7 @@ from __future__ import annotations
 from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, age_days, faded
 from memsweep.model.graph import Reinforced, RelationDraft
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import from_micros, micros_or_none
 
 
 def stating(
@@ -25,7 +25,7 @@ def stating(
         rate=rate,
         value=draft.weight,
         explicit=not draft.source,
-        valid_at=None if draft.valid_at is None else to_micros(draft.valid_at),
+        valid_at=micros_or_none(draft.valid_at),
         origin=origin,
         memory=memory,
         before=before,

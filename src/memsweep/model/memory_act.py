@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memsweep.model.memory import MemoryDraft
+from memsweep.model.memory import MemoryDraft, StatedIn
 from memsweep.model.revision import MemoryText
 from memsweep.model.text import name_key
-from memsweep.model.times import to_micros
+from memsweep.model.times import micros_or_none
 from memsweep.model.vocabulary import ActOnMemory
 
 Place = tuple[int, int]
@@ -235,6 +235,15 @@ class ExistingMemory(NamedTuple):
     created_at: int
     origin: int | None
 
+    def with_labels_of(self, draft: MemoryDraft) -> tuple[list[str], dict[str, Any]]:
+        """The tags and the metadata of both."""
+        return list(dict.fromkeys([*self.tags, *draft.tags])), {**self.metadata, **draft.metadata}
+
+    def stating(self, chunks: Sequence[int], pieces: int, origin: int | None) -> StatedIn:
+        """A chunk for each new piece: it may have been cut into fewer when it was stored."""
+        spread = [*chunks, *[*chunks[-1:]] * (pieces - len(chunks))]
+        return StatedIn(self.key, spread, origin, None if origin == self.origin else origin)
+
     def said_first(self, text: str, mentioned: Mentioned) -> MemoryAct:
         said = said_of(text, self.tags, self.metadata, self.source, self.expires_at, mentioned)
         return MemoryAct(self.key, "say", self.created_at, self.origin, said)
@@ -242,7 +251,7 @@ class ExistingMemory(NamedTuple):
     def said_again(
         self, draft: MemoryDraft, text: str, at: int, origin: int | None, mentions: Collection[Place]
     ) -> MemoryAct:
-        expires = None if draft.expires_at is None else to_micros(draft.expires_at)
+        expires = micros_or_none(draft.expires_at)
         mentioned = Mentioned(beside=frozenset(mentions))
         said = said_of(text, draft.tags, draft.metadata, draft.source, expires, mentioned)
         return MemoryAct(self.key, "say", at, origin, said)

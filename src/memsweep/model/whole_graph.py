@@ -142,13 +142,6 @@ class Imported:
     warnings: tuple[str, ...] = ()
 
 
-def later_confirmed(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
-    """The weight that was confirmed later; the larger of two that were at the same moment."""
-    if our_time != their_time:
-        return ours if our_time > their_time else theirs
-    return max((each for each in (ours, theirs) if each is not None), default=None)
-
-
 @dataclass(frozen=True, slots=True)
 class WorkspaceBriefing:
     """How much there is, how the newest memories begin, and the graph; both without what was indexed."""

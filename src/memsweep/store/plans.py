@@ -28,7 +28,7 @@ from memsweep.model.plan import (
     why_unusable,
 )
 from memsweep.model.text import clipped, excerpt
-from memsweep.model.times import from_micros
+from memsweep.model.times import moment_or_none
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
 from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
@@ -204,7 +204,7 @@ def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described], texts
         entity_type=(row.type or "") if item.kind == "entity" else None,
         file_path=f"{str(row.root).rstrip('/')}/{row.path}" if row.path else None,
         relative_path=row.path,
-        created_at=None if row.created_at is None else from_micros(row.created_at),
+        created_at=moment_or_none(row.created_at),
         chunk_count=row.chunks,
         text_length=row.length,
         relation=row.name if is_relation else None,

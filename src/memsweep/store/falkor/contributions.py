@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from memsweep.model.contribution import Contribution, FactState, as_text, from_text
+from memsweep.model.contribution import Contribution, FactState, as_text, stored_contribution
 from memsweep.model.origin import Origin, stored_origin
 from memsweep.store.falkor import contribution_cypher as own
 from memsweep.store.falkor import cypher, origin_cypher
@@ -63,11 +63,11 @@ class FalkorOrigins:
         return [(key, window, made) for key, window, made in self._of(own.SEGMENTS, origins)]
 
     def acts(self, origins: Collection[int] | None) -> list[Contribution]:
-        return [_act(row) for row in self._of(own.ACTS, origins)]
+        return [stored_contribution(row) for row in self._of(own.ACTS, origins)]
 
     def journal(self, relations: Collection[int]) -> list[Contribution]:
         facts = [str(key) for key in sorted(relations)]
-        return [_act(row) for row in self._asked.ask(own.JOURNAL, facts=facts)] if facts else []
+        return [stored_contribution(row) for row in self._asked.ask(own.JOURNAL, facts=facts)] if facts else []
 
     def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, Fact]:
         rows = self._asked.ask(own.FACTS, keys=sorted(relations)) if relations else []
@@ -102,9 +102,3 @@ class FalkorOrigins:
 def _node(tx: Transaction, act: Contribution) -> dict[str, Any]:
     values = {**act._asdict(), "before": as_text(act.before), "after": as_text(act.after), "key": tx.new_key()}
     return {**values, "fact": str(act.relation)}
-
-
-def _act(row: Any) -> Contribution:
-    relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, key, trash = row
-    values = (relation, act, at, rate, value, explicit, valid_at, origin, memory)
-    return Contribution(*values, from_text(before), from_text(after), key, trash)

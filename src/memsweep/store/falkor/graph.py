@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.model.contributing import reinforced, reinforcing, stating
-from memsweep.model.decay import Rates, age_days, faded
+from memsweep.model.decay import Rates
 from memsweep.model.graph import (
     Edge,
     Entity,
@@ -21,6 +21,7 @@ from memsweep.model.graph import (
     Related,
     RelationDraft,
     RelationOutcome,
+    edge_now,
     entity_now,
     unknown_entity,
 )
@@ -29,7 +30,7 @@ from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.text import name_key
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import add_event, audit
 from memsweep.store.falkor.changes import FalkorChanges
@@ -134,7 +135,7 @@ class FalkorGraph:
         """Relations that begin or end at these entities, with what they weigh now."""
         folded = None if kinds is None else [name_key(kind) for kind in kinds]
         rows = self._graph.ask(graph_cypher.EDGES_AT, keys=sorted(keys), kinds=folded)
-        return [_edge(row, rates, now) for row in rows]
+        return [edge_now(row, sources, rates, now) for *row, sources in rows]
 
     def origins(self) -> dict[int, Origin]:
         return FalkorOrigins(self._graph).known()
@@ -246,11 +247,3 @@ def _see_ends(tx: Transaction, ends: Collection[int], at: int, origin: int | Non
     """A relation from an entity to itself sees it twice."""
     seen = {"at": at, "origin": origin or 0}
     tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, **seen} for key, times in Counter(ends).items()])
-
-
-def _edge(row: Any, rates: Rates, now: datetime) -> Edge:
-    uid, subject, target, relation, base, seen, valid, invalid, sources = row
-    last = from_micros(seen)
-    weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
-    ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
-    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1], tuple(sources))

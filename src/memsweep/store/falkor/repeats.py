@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from memsweep.model.memory import MemoryDraft, NewMemory, Remembered
-from memsweep.model.memory_act import ExistingMemory, said_again
+from memsweep.model.memory_act import ExistingMemory
 from memsweep.model.origin import Origin
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, superseding
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.falkor.writing import StatedIn, about_same_text, add_names, logged
-from memsweep.store.saying import acts_before
+from memsweep.store.falkor.writing import about_same_text, add_names, logged
+from memsweep.store.repeats import Repeat
 from memsweep.store.stored import mapping, to_json
 
 
@@ -40,26 +39,20 @@ def touch_existing(tx: Transaction, draft: MemoryDraft, digest: bytes, now: date
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
     if (existing := _touched(tx, draft, digest, now)) is None:
         return None
-    known, first = acts_before(FalkorMemoryActs(tx), existing, digest.hex())
-    again = existing.said_again(draft, digest.hex(), to_micros(now), origin_key(tx, origin), ())
-    FalkorMemoryActs(tx).add(said_again(known, first, again))
+    Repeat(FalkorMemoryActs(tx), existing, draft, digest, now).note(origin_key(tx, origin))
     return existing.id
 
 
 def add_to_existing(tx: Transaction, new: NewMemory) -> Remembered | None:
-    """The same, with what the caller named and told beside it."""
+    """The same, with what the caller named and stated beside it."""
     if (existing := _touched(tx, new.draft, new.content_hash, new.now)) is None:
         return None
-    known, first = acts_before(FalkorMemoryActs(tx), existing, new.content_hash.hex())
-    chunks, origin = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=existing.id)], origin_key(tx, new.origin)
-    # It may have been cut into fewer pieces when it was stored.
-    chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
-    explicit = [mention for mention in new.mentions if mention.explicit]
-    other = None if origin == existing.origin else origin
-    created, places = add_names(tx, new, explicit, StatedIn(existing.key, chunks, {}, origin, other))
+    repeat = Repeat(FalkorMemoryActs(tx), existing, new.draft, new.content_hash, new.now)
+    origin = origin_key(tx, new.origin)
+    chunks = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=existing.id)]
+    created, places = add_names(tx, new, new.explicit_mentions, existing.stating(chunks, len(new.chunks), origin))
     superseding.supersede(tx, existing.key, new, origin)
-    again = existing.said_again(new.draft, new.content_hash.hex(), to_micros(new.now), origin, places)
-    FalkorMemoryActs(tx).add(said_again(known, first, again))
+    repeat.note(origin, places)
     return logged(tx, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
 
 
@@ -73,15 +66,17 @@ def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) 
     row = next((row for row in rows if row.thread == where and row.text == draft.text), None)
     if row is None:
         return None
+    known = row.source, row.expires_at, row.created_at, row.origin
+    existing = ExistingMemory(row.key, row.id, row.tags, mapping(row.metadata), *known)
+    tags, metadata = existing.with_labels_of(draft)
     last = row.created_at if row.last_seen_at is None else row.last_seen_at
     seen: dict[str, Any] = {
         "last_seen_at": max(last, to_micros(now)),
-        "tags": list(dict.fromkeys([*row.tags, *draft.tags])),
-        "metadata": to_json({**json.loads(row.metadata), **draft.metadata}),
+        "tags": tags,
+        "metadata": to_json(metadata),
         "expires_at": row.expires_at if draft.expires_at is None else to_micros(draft.expires_at),
         "pinned": row.pinned or draft.pinned,
     }
     tx.do(cypher.CHANGE_MEMORY, [{"key": row.key, "set": seen}])
     tx.do(cypher.TOUCH_MENTIONED, [{"key": row.key, "at": to_micros(now)}])
-    metadata = mapping(row.metadata)
-    return ExistingMemory(row.key, row.id, row.tags, metadata, row.source, row.expires_at, row.created_at, row.origin)
+    return existing

@@ -6,7 +6,7 @@ import base64
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision, mentioned_by
 from memsweep.model.text import content_hash
@@ -112,7 +112,7 @@ class FalkorTexts:
         return origin_key(self._tx, origin)
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
-        carrier = writing.StatedIn(memory, list(chunks), {}, origin_key(self._tx, new.origin))
+        carrier = StatedIn(memory, list(chunks), origin_key(self._tx, new.origin))
         return writing.add_names(self._tx, new, new.mentions, carrier)[0]
 
     def _both(self, query: str, keys: Collection[int]) -> list[Any]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-from memsweep.model.contribution import Contribution, FactState
+from memsweep.model.contribution import Speaker
 from memsweep.model.memory import NamedThing, NewFact, NewMemory
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
-from memsweep.model.vocabulary import Act
 from memsweep.store.falkor.contributions import fact_state
 from memsweep.store.falkor.naming import Ends, Known, Relations
 
@@ -22,15 +20,6 @@ def fact_places(entities: Mapping[NamedThing, Known], facts: Sequence[NewFact]) 
     ]
 
 
-class Speaker(NamedTuple):
-    """Who says something: the memory that it is in, its origin, when, and how fast facts fade."""
-
-    memory: int
-    origin: int | None
-    at: int
-    rate: float
-
-
 def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory, by: Speaker) -> dict[int, Ends]:
     """Create each relation, or strengthen it if it is known; their keys, and where they belong."""
     explicit = {}
@@ -40,7 +29,7 @@ def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory, by
         if known is None:
             values = {"weight": 1.0 if fact.fact.weight is None else fact.fact.weight, "origin": by.origin}
             known = relations.add(place, fact.fact.relation, fact.id, by.at, **values)
-        relations.contribute(known, _act("state", known.key, before, by)._replace(value=fact.fact.weight))
+        relations.contribute(known, by.act("state", known.key, before)._replace(value=fact.fact.weight))
         explicit[known.key] = place
     return explicit
 
@@ -67,8 +56,4 @@ def mention_again(
             if subject in named and target in named
         )
         if any(said):
-            relations.contribute(known, _act("mention", known.key, fact_state(known.props), by))
-
-
-def _act(act: Act, relation: int, before: FactState | None, by: Speaker) -> Contribution:
-    return Contribution(relation, act, by.at, by.rate, origin=by.origin, memory=by.memory, before=before)
+            relations.contribute(known, by.act("mention", known.key, fact_state(known.props)))

@@ -18,7 +18,7 @@ from memsweep.model.memory import (
 )
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import moment_or_none, to_micros
 from memsweep.store.falkor import (
     candidates,
     code,
@@ -103,7 +103,7 @@ class FalkorStore:
         chunks, entities, relations, stale = (row[0] for row in others)
         meta = self._graph.meta()
         model = writing.model_of(meta)
-        oldest, newest = (None if at is None else from_micros(at) for at in span)
+        oldest, newest = (moment_or_none(at) for at in span)
         return Stats(
             workspace_id=self.workspace_id,
             total_memories=memories,

@@ -6,8 +6,9 @@ import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from memsweep.model.contribution import Speaker
 from memsweep.model.memory import (
     CODE_SOURCE,
     EmbeddingModel,
@@ -18,16 +19,17 @@ from memsweep.model.memory import (
     NewMention,
     NewPiece,
     Remembered,
+    StatedIn,
 )
 from memsweep.model.memory_act import Place
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
-from memsweep.model.times import to_micros
+from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.falkor import cypher, gc_cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of, sole
 from memsweep.store.falkor.origins import origin_key
-from memsweep.store.falkor.stating import Speaker, fact_places, mention_again, state_facts
+from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
@@ -86,7 +88,7 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     origin = origin_key(tx, new.origin)
     memory, chunks = _add_memory(tx, new, origin)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
-    created, _ = add_names(tx, new, new.mentions, StatedIn(memory, chunks, texts, origin))
+    created, _ = add_names(tx, new, new.mentions, StatedIn(memory, chunks, origin, texts=texts))
     superseding.supersede(tx, memory, new, origin)
     return logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
 
@@ -111,7 +113,7 @@ def _add_memory(tx: Transaction, new: NewMemory, origin: int | None) -> tuple[in
         "created_at": now,
         "updated_at": now,
         "last_seen_at": now,
-        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
+        "expires_at": micros_or_none(draft.expires_at),
         "stale": False,
         "pinned": draft.pinned,
         "content_hash": new.content_hash.hex(),
@@ -169,21 +171,6 @@ def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | 
     key = tx.new_key()
     tx.do(cypher.ADD_THREAD, [{"key": key, "id": thread_id, "last": places - 1}])
     return key, 0
-
-
-class StatedIn(NamedTuple):
-    """The memory that names and facts are stated in, its chunks, and whose statement that is.
-
-    `other` is the same if it is not whose text it is.
-
-    What `texts` state of known facts is a mention of those.
-    """
-
-    memory: int
-    chunks: list[int]
-    texts: Mapping[int, str]
-    origin: int | None
-    other: int | None = None
 
 
 def add_names(

@@ -16,6 +16,9 @@ from memsweep.store.file.meta import add_event
 from memsweep.store.file.noticing import noticing
 from memsweep.store.file.texts import mend_texts
 
+CHANGES_VECTORS = frozenset({"values", "vectors", "vector_files"})
+"""The cures after which searches must read the vectors anew."""
+
 
 class Mended(NamedTuple):
     """What could not be saved, and the ids of the memories and entities that are not as they were."""

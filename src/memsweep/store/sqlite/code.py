@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 import apsw
 
@@ -15,7 +14,6 @@ from memsweep.model.code import (
     CodeLink,
     CodeTotals,
     FileChunk,
-    FileMark,
     FileSkip,
     FileWrite,
     KnownFile,
@@ -30,6 +28,7 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
+from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks, known_file
 from memsweep.store.file.connect import insert, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import file_removed_meanwhile
@@ -47,10 +46,7 @@ def roots(db: apsw.Connection) -> list[str]:
 def known_files(db: apsw.Connection, root: str) -> list[KnownFile]:
     key = one(db, sql.ROOT_ID, (root,))
     rows = [*db.execute(sql.CODE_FILES, (key,)), *db.execute(sql.CODE_SKIPS, (key,))]
-    return [
-        KnownFile(uid, path, language, FileMark(stamp, digest, read_at), bool(stale))
-        for uid, path, language, stamp, digest, read_at, stale in rows
-    ]
+    return [known_file(*each) for each in rows]
 
 
 def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
@@ -135,8 +131,7 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
 
 def totals(db: apsw.Connection, root: str) -> CodeTotals:
     rows = list(db.execute(sql.CODE_TOTALS, (one(db, sql.ROOT_ID, (root,)),)))
-    lines, functions, classes = (sum(row[column] for row in rows) for column in (2, 3, 4))
-    return CodeTotals({row[0]: row[1] for row in rows}, lines, functions, classes, one(db, sql.COUNT_STALE))
+    return code_totals(rows, one(db, sql.COUNT_STALE))
 
 
 def root_key(db: apsw.Connection, root: str) -> int:
@@ -160,91 +155,48 @@ def _skip_row(root: int, skip: FileSkip) -> tuple[int | str, ...]:
     return root, skip.path, skip.language, skip.mark.stamp, skip.mark.digest, skip.mark.read_at_ns
 
 
-class _Row(NamedTuple):
-    id: int
-    hash: bytes
-    text: str
-    words: str
-    symbol: str
-    kind: str
-    first_line: int
-    last_line: int
-    position: int
-
-
 def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk]) -> list[int]:
-    """Keys of the file's chunks in their order; equal hashes take the rows that are there, in their order."""
-    waiting: dict[bytes, list[_Row]] = defaultdict(list)
-    same_chunk: dict[bytes, int] = {}
-    for known in map(_Row._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,))):
-        waiting[known.hash].append(known)
-        same_chunk[known.hash] = known.id
-    keys: dict[int, int] = {}
-    new = []
-    for position, chunk in enumerate(chunks):
-        rows = waiting.get(chunk.hash)
-        if rows:
-            keys[position] = _keep_chunk(db, memory, rows.pop(0), chunk, position)
-        else:
-            new.append(position)
-    keys |= zip(new, _add_chunks(db, memory, [(at, chunks[at]) for at in new], same_chunk), strict=True)
-    for rows in waiting.values():
-        for known in rows:
-            _drop_chunk(db, known)
+    """Keys of the file's chunks in their order."""
+    changes = compare_chunks(list(map(StoredChunk._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,)))), chunks)
+    for position, known in changes.kept.items():
+        if not known.is_still(chunks[position], position):
+            _move_chunk(db, memory, known, chunks[position], position)
+    keys = {position: known.key for position, known in changes.kept.items()}
+    keys |= zip(changes.new, _add_chunks(db, memory, chunks, changes.new), strict=True)
+    for known in changes.dropped:
+        _drop_chunk(db, known)
     return [keys[position] for position in range(len(chunks))]
 
 
-def _keep_chunk(db: apsw.Connection, memory: int, row: _Row, chunk: FileChunk, position: int) -> int:
-    """The same piece, perhaps with other blank lines around it, which the hash does not see."""
+def _move_chunk(db: apsw.Connection, memory: int, known: StoredChunk, chunk: FileChunk, position: int) -> None:
+    if chunk.words != known.words:
+        db.execute(sql.DROP_WORDS, (known.key, known.text, known.words))
+        db.execute(sql.ADD_WORDS, (known.key, chunk.text, chunk.words))
     after = (position, chunk.text, chunk.first_line, chunk.last_line, chunk.symbol, chunk.kind, chunk.words)
-    if after != (row.position, row.text, row.first_line, row.last_line, row.symbol, row.kind, row.words):
-        if chunk.words != row.words:
-            db.execute(sql.DROP_WORDS, (row.id, row.text, row.words))
-            db.execute(sql.ADD_WORDS, (row.id, chunk.text, chunk.words))
-        db.execute(sql.MOVE_CHUNK, (*after, -memory, position, row.id))
-    return row.id
+    db.execute(sql.MOVE_CHUNK, (*after, -memory, position, known.key))
 
 
 def _add_chunks(
-    db: apsw.Connection, memory: int, chunks: Sequence[tuple[int, FileChunk]], same_chunk: Mapping[bytes, int]
+    db: apsw.Connection, memory: int, chunks: Sequence[FileChunk], new: Mapping[int, int | None]
 ) -> list[int]:
     """Pieces that the file did not have, or has once more: those take the vector of the same one."""
+    added = [(at, chunks[at]) for at in new]
     rows = [
-        (
-            new.id,
-            memory,
-            at,
-            new.text,
-            new.first_line,
-            new.last_line,
-            new.hash,
-            -memory,
-            at,
-            new.symbol,
-            new.kind,
-            new.words,
-        )
-        for at, new in chunks
+        (c.id, memory, at, c.text, c.first_line, c.last_line, c.hash, -memory, at, c.symbol, c.kind, c.words)
+        for at, c in added
     ]
     keys = [key for (key,) in db.executemany(sql.ADD_CODE_CHUNK, rows)]
-    vectors, copies = [], []
-    for key, (_, new) in zip(keys, chunks, strict=True):
-        if new.vector is not None:
-            vectors.append((key, new.vector))
-        elif new.hash in same_chunk:
-            copies.append((key, same_chunk[new.hash]))
-        else:
-            raise file_removed_meanwhile("a file")
-    db.executemany(sql.ADD_VECTOR, vectors)
-    db.executemany(sql.COPY_VECTOR, copies)
-    db.executemany(sql.ADD_WORDS, [(key, new.text, new.words) for key, (_, new) in zip(keys, chunks, strict=True)])
+    made = list(zip(keys, added, strict=True))
+    db.executemany(sql.ADD_VECTOR, [(key, chunk.vector) for key, (at, chunk) in made if new[at] is None])
+    db.executemany(sql.COPY_VECTOR, [(key, new[at]) for key, (at, _) in made if new[at] is not None])
+    db.executemany(sql.ADD_WORDS, [(key, chunk.text, chunk.words) for key, (_, chunk) in made])
     return keys
 
 
-def _drop_chunk(db: apsw.Connection, row: _Row) -> None:
-    db.execute(sql.DROP_WORDS, (row.id, row.text, row.words))
+def _drop_chunk(db: apsw.Connection, known: StoredChunk) -> None:
+    db.execute(sql.DROP_WORDS, (known.key, known.text, known.words))
     for statement in (sql.DROP_VECTOR, sql.DROP_MENTIONS, sql.DROP_CHUNK):
-        db.execute(statement, (row.id,))
+        db.execute(statement, (known.key,))
 
 
 class Names:

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.contribution import Contribution, FactState, as_text, from_text, outcome
+from memsweep.model.contribution import Contribution, FactState, as_text, outcome, stored_contribution
 from memsweep.model.origin import Origin, stored_origin
 from memsweep.store.ports.origins import BroughtMemory, Fact
 from memsweep.store.sqlite import contribution_sql as own
@@ -61,10 +61,10 @@ class SqliteOrigins:
         return self._of(own.SEGMENTS, origins)
 
     def acts(self, origins: Collection[int] | None) -> list[Contribution]:
-        return [_act(row) for row in self._of(own.ACTS, origins)]
+        return [stored_contribution(row) for row in self._of(own.ACTS, origins)]
 
     def journal(self, relations: Collection[int]) -> list[Contribution]:
-        return [_act(row) for row in self._db.execute(own.JOURNAL, (as_list(relations),))]
+        return [stored_contribution(row) for row in self._db.execute(own.JOURNAL, (as_list(relations),))]
 
     def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, Fact]:
         rows: Iterable[Any] = self._db.execute(own.STATES, {"keys": as_list(relations), "trashed": trashed})
@@ -95,9 +95,3 @@ class SqliteOrigins:
 def _values(act: Contribution) -> tuple[Any, ...]:
     values = (act.relation, act.act, act.at, act.rate, act.value, act.explicit, act.valid_at, act.origin, act.memory)
     return *values, as_text(act.before), as_text(act.after)
-
-
-def _act(row: Any) -> Contribution:
-    relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, key, trash = row
-    values = (relation, act, at, rate, value, bool(explicit), valid_at, origin, memory)
-    return Contribution(*values, from_text(before), from_text(after), key, trash)

@@ -24,6 +24,7 @@ from memsweep.model.graph import (
     RelationDraft,
     RelationOutcome,
     RelationState,
+    edge_now,
     entity_now,
     unknown_entity,
 )
@@ -135,8 +136,8 @@ class SqliteGraph:
         """Relations that begin or end at these entities, with what they weigh now."""
         folded = None if kinds is None else json.dumps([name_key(kind) for kind in kinds])
         with self._pool.reading() as db:
-            rows = db.execute(graph_sql.EDGES_AT, {"keys": json.dumps(sorted(keys)), "kinds": folded})
-            return [as_edge(item, rates, now) for item in rows]
+            rows: Any = db.execute(graph_sql.EDGES_AT, {"keys": json.dumps(sorted(keys)), "kinds": folded})
+            return [edge_now(item, json.loads(sources), rates, now) for *item, sources in rows]
 
     def origins(self) -> dict[int, Origin]:
         with self._pool.reading() as db:
@@ -241,15 +242,6 @@ def _known(db: apsw.Connection, name: str) -> int:
     if found is None:
         raise unknown_entity(name)
     return found
-
-
-def as_edge(item: Any, rates: Rates, now: datetime) -> Edge:
-    """A row, with what it weighs now."""
-    uid, subject, target, relation, base, seen, valid, invalid, sources = item
-    last = from_micros(seen)
-    weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
-    ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
-    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1], tuple(json.loads(sources)))
 
 
 def _faded_rows(rows: Any, rate_of: Callable[[str], float], now: datetime) -> list[tuple[int, Faded]]:

@@ -8,14 +8,14 @@ from typing import Any
 import apsw
 
 from memsweep.model.memory import CODE_SOURCE, MemoryDraft, NewMemory, Remembered
-from memsweep.model.memory_act import ExistingMemory, said_again
+from memsweep.model.memory_act import ExistingMemory
 from memsweep.model.origin import Origin
-from memsweep.model.times import to_micros
-from memsweep.store.saying import acts_before
+from memsweep.model.times import micros_or_none, to_micros
+from memsweep.store.repeats import Repeat
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.writing import StatedIn, add_names, logged, supersede
+from memsweep.store.sqlite.writing import add_names, logged, supersede
 from memsweep.store.stored import mapping, texts, to_json
 
 
@@ -29,27 +29,21 @@ def touch_existing(
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
     if (existing := _touched(db, draft, content_hash, now)) is None:
         return None
-    known, first = acts_before(SqliteMemoryActs(db), existing, content_hash.hex())
-    again = existing.said_again(draft, content_hash.hex(), to_micros(now), origin_key(db, origin), ())
-    SqliteMemoryActs(db).add(said_again(known, first, again))
+    Repeat(SqliteMemoryActs(db), existing, draft, content_hash, now).note(origin_key(db, origin))
     return existing.id
 
 
 def add_to_existing(db: apsw.Connection, new: NewMemory) -> Remembered | None:
-    """The same, with what the caller named and told beside it."""
+    """The same, with what the caller named and stated beside it."""
     if (existing := _touched(db, new.draft, new.content_hash, new.now)) is None:
         return None
-    known, first = acts_before(SqliteMemoryActs(db), existing, new.content_hash.hex())
+    repeat = Repeat(SqliteMemoryActs(db), existing, new.draft, new.content_hash, new.now)
     rows: list[Any] = db.execute(sql.CHUNK_KEYS, (existing.id,)).fetchall()
-    chunks, origin = [key for (key,) in rows], origin_key(db, new.origin)
-    # It may have been cut into fewer pieces when it was stored.
-    chunks += chunks[-1:] * (len(new.chunks) - len(chunks))
-    explicit = [mention for mention in new.mentions if mention.explicit]
-    other = None if origin == existing.origin else origin
-    created, _, places = add_names(db, new, explicit, StatedIn(existing.key, chunks, origin, other))
+    origin = origin_key(db, new.origin)
+    carrier = existing.stating([key for (key,) in rows], len(new.chunks), origin)
+    created, _, places = add_names(db, new, new.explicit_mentions, carrier)
     supersede(db, existing.key, new, origin)
-    again = existing.said_again(new.draft, new.content_hash.hex(), to_micros(new.now), origin, places)
-    SqliteMemoryActs(db).add(said_again(known, first, again))
+    repeat.note(origin, places)
     return logged(db, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
 
 
@@ -63,12 +57,13 @@ def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: 
         return None
     key, uid, tags, metadata, *rest = found
     existing = ExistingMemory(key, uid, texts(tags), mapping(metadata), *rest)
+    tags, metadata = existing.with_labels_of(draft)
     seen = {
         "id": key,
         "now": to_micros(now),
-        "tags": to_json(list(dict.fromkeys([*existing.tags, *draft.tags]))),
-        "metadata": to_json({**existing.metadata, **draft.metadata}),
-        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
+        "tags": to_json(tags),
+        "metadata": to_json(metadata),
+        "expires_at": micros_or_none(draft.expires_at),
         "pinned": draft.pinned,
     }
     db.execute(sql.TOUCH_MEMORY, seen)

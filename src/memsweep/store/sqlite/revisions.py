@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision, mentioned_by
 from memsweep.model.text import content_hash
@@ -107,7 +107,7 @@ class SqliteTexts:
         return origin_key(self._db, origin)
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
-        carrier = writing.StatedIn(memory, list(chunks), origin_key(self._db, new.origin))
+        carrier = StatedIn(memory, list(chunks), origin_key(self._db, new.origin))
         return writing.add_names(self._db, new, new.mentions, carrier)[0]
 
     def _drop_chunks(self, memory: int) -> None:

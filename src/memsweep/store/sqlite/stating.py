@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 import apsw
 
-from memsweep.model.contribution import Contribution, FactState
+from memsweep.model.contribution import Speaker
 from memsweep.model.memory import NamedThing, NewFact
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
-from memsweep.model.vocabulary import Act
 from memsweep.store.file.connect import insert, row
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.contributions import contribute, fact_state
-
-
-class Speaker(NamedTuple):
-    """Who says something: the memory that it is in, its origin, when, and how fast facts fade."""
-
-    memory: int
-    origin: int | None
-    at: int
-    rate: float
 
 
 def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], by: Speaker) -> int:
@@ -47,7 +36,7 @@ def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, 
         key, before = insert(db, sql.ADD_RELATION, values), None
     else:
         key, before = known[0], fact_state(*known[1:])
-    contribute(db, _act("state", key, before, by)._replace(value=fact.weight))
+    contribute(db, by.act("state", key, before)._replace(value=fact.weight))
     return int(key)
 
 
@@ -58,8 +47,4 @@ def mention_again(db: apsw.Connection, chunks: Sequence[int], explicit: Collecti
     for key, text, subject, relation, target, *state in rows:
         if key not in done and any(True for _ in stated(text, [(subject, relation, target)])):
             done.add(key)
-            contribute(db, _act("mention", key, fact_state(*state), by))
-
-
-def _act(act: Act, relation: int, before: FactState | None, by: Speaker) -> Contribution:
-    return Contribution(relation, act, by.at, by.rate, origin=by.origin, memory=by.memory, before=before)
+            contribute(db, by.act("mention", key, fact_state(*state)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import moment_or_none, to_micros
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -155,8 +155,8 @@ class SqliteStore:
             vector_bytes=vector_bytes(chunks, model, self._vectors.size_bytes()),
             engine="sqlite",
             model=model,
-            oldest=None if oldest is None else from_micros(oldest),
-            newest=None if newest is None else from_micros(newest),
+            oldest=moment_or_none(oldest),
+            newest=moment_or_none(newest),
             warnings=tuple(f"{loss.said} Run `memsweep doctor`." for loss in mark.losses(self.path)),
         )
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from memsweep.model import superseding
+from memsweep.model.contribution import Speaker
 from memsweep.model.ids import findable
 from memsweep.model.memory import (
     DEFAULT_TYPE,
@@ -19,20 +20,21 @@ from memsweep.model.memory import (
     NewMention,
     NewPiece,
     Remembered,
+    StatedIn,
 )
 from memsweep.model.memory_act import Place
 from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.revision import Piece
 from memsweep.model.superseding import Older
 from memsweep.model.text import content_hash, name_key
-from memsweep.model.times import to_micros
+from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import add_event, read_model, write_model
 from memsweep.store.refusals import is_first_model
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.stating import Speaker, mention_again, state_fact
+from memsweep.store.sqlite.stating import mention_again, state_fact
 from memsweep.store.stored import to_json
 
 
@@ -74,18 +76,6 @@ def supersede(db: apsw.Connection, memory: int, new: NewMemory, origin: int | No
     )
 
 
-class StatedIn(NamedTuple):
-    """The memory that names and facts are stated in, its chunks, and whose statement that is.
-
-    `other` is the same if it is not whose text it is.
-    """
-
-    memory: int
-    chunks: list[int]
-    origin: int | None
-    other: int | None = None
-
-
 def add_names(
     db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], by: StatedIn
 ) -> tuple[list[str], set[int], set[Place]]:
@@ -117,7 +107,7 @@ def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None, origin: in
         "metadata": to_json(draft.metadata),
         "thread": thread,
         "now": to_micros(new.now),
-        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
+        "expires_at": micros_or_none(draft.expires_at),
         "pinned": draft.pinned,
         "hash": new.content_hash,
         "origin": origin,
