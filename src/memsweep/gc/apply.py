@@ -17,8 +17,9 @@ from memsweep.model.operation import Operation
 from memsweep.model.plan import PlanDraft, Receipt, Totals
 from memsweep.model.selection import Selection
 from memsweep.store import plans
-from memsweep.store.changes import Changes, NewReceipt, ReceiptRow
+from memsweep.store.changes import Changes
 from memsweep.store.plans import Planning
+from memsweep.store.ports.receipts import NewReceipt, ReceiptRow
 from memsweep.store.ports.tombstones import NewTombstone
 
 Check = Callable[[Changes, Selection], None]

@@ -35,8 +35,8 @@ from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.redact.known import Known
 from memsweep.store import plans
-from memsweep.store.changes import NewReceipt
 from memsweep.store.plans import Planning
+from memsweep.store.ports.receipts import NewReceipt
 from memsweep.store.refusals import other_model
 
 if TYPE_CHECKING:

@@ -30,7 +30,7 @@ from memsweep.model.revision import (
 from memsweep.model.selection import Selection
 from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.changes import NewReceipt
+from memsweep.store.ports.receipts import NewReceipt
 from memsweep.store.refusals import other_model, tombstoned_text
 from memsweep.store.repeats import acts_before
 

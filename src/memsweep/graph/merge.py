@@ -17,8 +17,8 @@ from memsweep.model.merging import highest, is_made_one
 from memsweep.model.plan import PlanDraft, PlanItem, Totals
 from memsweep.model.relation_set import RelationSet
 from memsweep.store import plans
-from memsweep.store.changes import NewReceipt
 from memsweep.store.plans import MERGE, Planning
+from memsweep.store.ports.receipts import NewReceipt
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation

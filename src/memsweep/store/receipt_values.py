@@ -9,7 +9,7 @@ from typing import Any
 
 from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.model.times import from_micros, moment_or_none
-from memsweep.store.changes import ReceiptRow
+from memsweep.store.ports.receipts import ReceiptRow
 from memsweep.store.stored import expect, mapping
 
 

@@ -10,9 +10,9 @@ from memsweep.model.ids import findable
 from memsweep.model.plan import counts_of
 from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.model.times import micros_or_none, to_micros
-from memsweep.store.changes import NewReceipt, ReceiptRow
 from memsweep.store.falkor import receipt_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
+from memsweep.store.ports.receipts import NewReceipt, ReceiptRow
 from memsweep.store.receipt_values import held_by, receipt_row, stored_receipt
 from memsweep.store.stored import to_json
 
@@ -20,7 +20,7 @@ _ALL = 1 << 60
 
 
 class FalkorReceipts:
-    """Implements `memsweep.store.changes.ReceiptRows`."""
+    """Implements `memsweep.store.ports.receipts.ReceiptRows`."""
 
     def __init__(self, asked: GraphHandle | Transaction) -> None:
         self._asked = asked

@@ -27,7 +27,8 @@ from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.plans import CONTEXT
-from memsweep.store.ports.windows import OriginOf, Summary
+from memsweep.store.ports.segments import Summary
+from memsweep.store.ports.windows import OriginOf
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 
@@ -264,7 +265,7 @@ _COUNTED = {"gc_survival_count", "generation", "pinned"}
 
 
 class FalkorSegmentRows:
-    """Implements `memsweep.store.ports.windows.SegmentRows`."""
+    """Implements `memsweep.store.ports.segments.SegmentRows`."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx

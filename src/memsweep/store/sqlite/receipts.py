@@ -13,15 +13,15 @@ from memsweep.model.ids import findable
 from memsweep.model.plan import counts_of
 from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.model.times import micros_or_none, to_micros
-from memsweep.store.changes import NewReceipt, ReceiptRow
 from memsweep.store.file.connect import one
+from memsweep.store.ports.receipts import NewReceipt, ReceiptRow
 from memsweep.store.receipt_values import held_by, receipt_row, stored_receipt
 from memsweep.store.sqlite import receipt_sql
 from memsweep.store.stored import to_json
 
 
 class SqliteReceipts:
-    """Implements `memsweep.store.changes.ReceiptRows`."""
+    """Implements `memsweep.store.ports.receipts.ReceiptRows`."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db

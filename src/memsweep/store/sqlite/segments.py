@@ -19,7 +19,8 @@ from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
-from memsweep.store.ports.windows import OriginOf, Summary
+from memsweep.store.ports.segments import Summary
+from memsweep.store.ports.windows import OriginOf
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, stored_segment, strategy_of, values_of
 from memsweep.store.sqlite import context_sql, gc_sql
@@ -188,7 +189,7 @@ class SqliteWindow:
 
 
 class SqliteSegmentRows:
-    """Implements `memsweep.store.ports.windows.SegmentRows`."""
+    """Implements `memsweep.store.ports.segments.SegmentRows`."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
