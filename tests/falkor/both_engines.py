@@ -15,6 +15,7 @@ from typing import Any
 
 from memsweep.errors import MemsweepError
 from memsweep.gc.collect import CollectorDependencies
+from memsweep.model.care import RestoreRequest
 from memsweep.model.ids import make_id
 from memsweep.store.falkor import reading, row_codec
 from memsweep.store.falkor.engine import FalkorEngine
@@ -187,7 +188,7 @@ def both_engines(spec: StoreSpec, now: datetime = NOW) -> Iterator[BothEngines]:
         draft.touch()
         own = SqliteEngine(place.home)
         own.open("default").keeper.copy(draft, draft, "0", now)
-        engine.keeper.install(draft, "default", replace=False, receipt_id="r", actor="tester", now=now)
+        engine.keeper.install(draft, RestoreRequest("default", False, "r", "tester", now))
         try:
             yield BothEngines(place, Side(own), Side(engine))
         finally:

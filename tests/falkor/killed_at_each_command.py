@@ -27,6 +27,7 @@ from memsweep.gc import collect
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.split import SplitRequest
+from memsweep.model.care import RestoreRequest
 from memsweep.model.memory import NamedThing
 from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor.both_engines import Side
@@ -233,7 +234,7 @@ def copied(url: str, operation: Operation) -> Iterator[tuple[FalkorEngine, Any, 
         draft.touch()
         place.app.engine.open("default").keeper.copy(draft, draft, "0", NOW)
         engine = FalkorEngine(url)
-        engine.keeper.install(draft, "default", replace=True, receipt_id="r", actor="tester", now=NOW)
+        engine.keeper.install(draft, RestoreRequest("default", True, "r", "tester", NOW))
         yield engine, given, next(place.ticks)
 
 

@@ -15,7 +15,18 @@ from memsweep.graph.split import SplitRequest
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.checks import fitting, one_line, share
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Decayed, Edge, Entity, FactCount, GraphBatch, Merged, Reinforced, Related, Split
+from memsweep.model.graph import (
+    Decayed,
+    Edge,
+    Entity,
+    FactCount,
+    GraphBatch,
+    Merged,
+    Reinforced,
+    Reinforcement,
+    Related,
+    Split,
+)
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.origin import UNKNOWN, Origin
@@ -93,8 +104,9 @@ def reinforce(
         share(amount, "amount")
     given = {"from_entity": from_entity, "to_entity": to_entity, "relation": relation, "reason": reason}
     refuse_lone_surrogate(given, "")
+    said = (from_entity, relation, to_entity, kind, amount)
     return tools.store.reinforce(
-        from_entity, relation, to_entity, kind, amount, tools.rates, tools.clock(), tools.actor, reason, tools.origin
+        Reinforcement(*said, tools.rates.edge, tools.clock(), tools.actor, reason, tools.origin)
     )
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import memsweep
 from memsweep.errors import MemsweepError
-from memsweep.places import config_file, environment, handed_over, home_at_a_glance
+from memsweep.places import config_file, environment, handed_over, home_at_a_glance, working_directory
 
 if TYPE_CHECKING:
     import socket
@@ -53,7 +53,7 @@ def introduction(name: str, size: int, began: float, environ: Mapping[str, str])
         "home": str(home_at_a_glance(environ)),
         "config": str(config_file(environ).absolute()),
         "variables": handed_over(environ),
-        "folder": _working_directory(),
+        "folder": working_directory(),
         "event": name,
         "bytes": size,
         "began": began,
@@ -77,10 +77,3 @@ def _reply_of(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapp
     except OSError:
         return None
     return reply if isinstance(reply, dict) else None
-
-
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, age_days, faded
-from memsweep.model.graph import Reinforced, RelationDraft
-from memsweep.model.times import from_micros, micros_or_none
+from memsweep.model.graph import Reinforced, Reinforcement, RelationDraft
+from memsweep.model.times import from_micros, micros_or_none, to_micros
 
 
 def stating(
@@ -32,13 +32,11 @@ def stating(
     )
 
 
-def reinforcing(
-    relation: int, kind: str, amount: float | None, rate: float, at: int, before: FactState, origin: int | None
-) -> Contribution:
+def reinforcing(relation: int, asked: Reinforcement, before: FactState, origin: int | None) -> Contribution:
     """A known fact is confirmed or corrected."""
-    usual = CONFIRM_GAIN if kind == "confirm" else CORRECT_LOSS
-    act = Contribution(relation, "confirm" if kind == "confirm" else "correct", at, rate, origin=origin, before=before)
-    return act._replace(value=usual if amount is None else amount, explicit=True)
+    usual = CONFIRM_GAIN if asked.kind == "confirm" else CORRECT_LOSS
+    act = Contribution(relation, asked.kind, to_micros(asked.now), asked.rate, origin=origin, before=before)
+    return act._replace(value=usual if asked.amount is None else asked.amount, explicit=True)
 
 
 def reinforced(uid: str, act: Contribution, after: FactState) -> Reinforced:

@@ -11,6 +11,7 @@ from memsweep.errors import NotFound
 from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import Rates, age_days, clamp, faded
 from memsweep.model.memory import NamedThing
+from memsweep.model.origin import Origin
 from memsweep.model.times import from_micros, moment_or_none
 
 RelationState = Literal["created", "strengthened"]
@@ -165,6 +166,24 @@ class Decayed:
     entities_below: int
     relations_below: int
     faded: tuple[Faded, ...]
+
+
+class Reinforcement(NamedTuple):
+    """Somebody confirms a fact, or corrects it, by `amount` or as much as is usual."""
+
+    subject: str
+    relation: str
+    object: str
+    kind: Literal["confirm", "correct"]
+    amount: float | None
+    rate: float
+    now: datetime
+    actor: str
+    reason: str
+    origin: Origin
+
+    def event(self, relation_id: str) -> AuditEvent:
+        return AuditEvent(self.now, self.actor, self.kind, relation_id, {}, self.reason)
 
 
 class Edge(NamedTuple):

@@ -73,6 +73,12 @@ class NewChunk(NewPiece):
     vector: bytes
 
 
+ENOUGH_EVIDENCE = 2
+"""A capitalised word is taken for a name once it was seen so often in the middle of a sentence."""
+RULE_CONFIDENCE = 0.8
+"""How sure that makes us."""
+
+
 @frozen
 class NewMention:
     """A named thing and the chunks (by index) that speak of it.

@@ -8,6 +8,7 @@ from functools import partial
 
 from memsweep.errors import BadInput, StoreCorrupt
 from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.places import working_directory
 from memsweep.project.installation import owner_in
 from memsweep.project.locate import Project, locate
 from memsweep.project.resolve import Place, Registry, resolve, without_registry
@@ -77,14 +78,7 @@ class Resolver:
 
     def _folder(self) -> str:
         configured = self._settings.project if os.path.isdir(self._settings.project) else ""
-        return self._given or configured or self._of_client or _working_directory()
-
-
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""
+        return self._given or configured or self._of_client or working_directory()
 
 
 def existing_folder(folder: str) -> str:

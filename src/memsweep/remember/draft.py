@@ -59,21 +59,17 @@ def through_gate(draft: MemoryDraft, gate: Gate) -> MemoryDraft:
         source=gate.text(draft.source, "source"),
         metadata=gate.json(draft.metadata, "metadata"),
         thread_id=gate.optional(draft.thread_id, "thread_id"),
-        entities=None if draft.entities is None else tuple(_passed(thing, gate) for thing in draft.entities),
+        entities=None if draft.entities is None else tuple(gate.thing(thing) for thing in draft.entities),
         facts=tuple(
             replace(
                 fact,
-                subject=_passed(fact.subject, gate),
+                subject=gate.thing(fact.subject),
                 relation=gate.text(fact.relation, "a relation"),
-                object=_passed(fact.object, gate),
+                object=gate.thing(fact.object),
             )
             for fact in draft.facts
         ),
     )
-
-
-def _passed(thing: NamedThing, gate: Gate) -> NamedThing:
-    return NamedThing(gate.text(thing.name, "an entity's name"), gate.text(thing.type, "an entity's type"))
 
 
 def checked_text(value: object) -> str:

@@ -18,6 +18,7 @@ from memsweep.model.graph import (
     GraphBatch,
     NamedEntities,
     Reinforced,
+    Reinforcement,
     Related,
     RelationDraft,
     RelationOutcome,
@@ -32,7 +33,7 @@ from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenan
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
-from memsweep.store.falkor.auditing import add_event, audit
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.changes import FalkorChanges
 from memsweep.store.falkor.contributions import FalkorOrigins, fact_state
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, sole
@@ -63,32 +64,19 @@ class FalkorGraph:
                 add_event(tx, event)
             return done
 
-    def reinforce(
-        self,
-        subject: str,
-        relation: str,
-        target: str,
-        kind: str,
-        amount: float | None,
-        rates: Rates,
-        now: datetime,
-        actor: str,
-        reason: str,
-        origin: Origin = UNKNOWN,
-    ) -> Reinforced:
+    def reinforce(self, asked: Reinforcement) -> Reinforced:
         with self._graph.writing() as tx:
-            ends = (find_key(tx, subject), name_key(relation), find_key(tx, target))
+            ends = (find_key(tx, asked.subject), name_key(asked.relation), find_key(tx, asked.object))
             relations = Relations(tx, [ends])
             found = relations.find(ends)
             if found is None:
-                raise unknown_relation(subject, relation, target)
-            by = origin_key(tx, origin)
-            act = reinforcing(found.key, kind, amount, rates.edge, to_micros(now), fact_state(found.props), by)
+                raise unknown_relation(asked.subject, asked.relation, asked.object)
+            act = reinforcing(found.key, asked, fact_state(found.props), origin_key(tx, asked.origin))
             after = relations.contribute(found, act)
-            if kind == "confirm":
-                _see_ends(tx, ends[::2], to_micros(now), by)
+            if act.act == "confirm":
+                _see_ends(tx, ends[::2], act.at, act.origin)
             relations.write()
-            audit(tx, now, actor, kind, found.props["id"], {}, reason)
+            add_event(tx, asked.event(found.props["id"]))
             return reinforced(found.props["id"], act, after)
 
     def find(self, name_or_id: str) -> int:

@@ -13,12 +13,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.falkor import context_cypher, gc_cypher
-from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.loaded_segments import LoadedSegments
 from memsweep.store.falkor.matching import best_matches
@@ -242,7 +243,7 @@ class FalkorWindow:
         self._receipts[receipt] |= receipt_values(stashed, deleted, refused)
 
     def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
-        audit(self._tx, now, actor, action, subject, counts, reason)
+        add_event(self._tx, AuditEvent(now, actor, action, subject, counts, reason))
 
     def _write(self, key: int, *, raises_version: bool = False, **values: Any) -> None:
         """What the collector counts about a segment is no change of the segment: its version stays."""

@@ -11,6 +11,8 @@ from typing import Any
 from memsweep.model.contribution import Speaker
 from memsweep.model.memory import (
     CODE_SOURCE,
+    ENOUGH_EVIDENCE,
+    RULE_CONFIDENCE,
     EmbeddingModel,
     MemoryDraft,
     NamedThing,
@@ -22,7 +24,6 @@ from memsweep.model.memory import (
     StatedIn,
 )
 from memsweep.model.memory_act import Place
-from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.falkor import cypher, gc_cypher, graph_cypher, superseding

@@ -8,7 +8,17 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Edge, Entity, FactCount, Faded, GraphBatch, NamedEntities, Reinforced, Related
+from memsweep.model.graph import (
+    Edge,
+    Entity,
+    FactCount,
+    Faded,
+    GraphBatch,
+    NamedEntities,
+    Reinforced,
+    Reinforcement,
+    Related,
+)
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.quarantine import EntityProvenance, FactProvenance
 from memsweep.model.whole_graph import GraphDump, GraphSurvey, Imported
@@ -50,19 +60,7 @@ class Graph(Protocol):
     ) -> Related:
         """Create or strengthen, all of it or nothing."""
 
-    def reinforce(
-        self,
-        subject: str,
-        relation: str,
-        target: str,
-        kind: str,
-        amount: float | None,
-        rates: Rates,
-        now: datetime,
-        actor: str,
-        reason: str,
-        origin: Origin = UNKNOWN,
-    ) -> Reinforced: ...
+    def reinforce(self, asked: Reinforcement) -> Reinforced: ...
 
     def find(self, name_or_id: str) -> int:
         """The key of an entity, or `NotFound`."""

@@ -15,9 +15,9 @@ from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
-from memsweep.store.deadline import too_slow
 from memsweep.store.file import aside
 from memsweep.store.file.connect import Pool, one
+from memsweep.store.refusals import too_slow
 from memsweep.store.sqlite import surveying, trash_sql
 from memsweep.store.sqlite.changes import SqliteChanges, SqliteReads
 from memsweep.store.sqlite.vectors import VectorIndex

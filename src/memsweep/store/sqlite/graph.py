@@ -20,6 +20,7 @@ from memsweep.model.graph import (
     GraphBatch,
     NamedEntities,
     Reinforced,
+    Reinforcement,
     Related,
     RelationDraft,
     RelationOutcome,
@@ -34,7 +35,6 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import unknown_relation, unknown_source
@@ -71,31 +71,18 @@ class SqliteGraph:
                 add_event(db, event)
             return done
 
-    def reinforce(
-        self,
-        subject: str,
-        relation: str,
-        target: str,
-        kind: str,
-        amount: float | None,
-        rates: Rates,
-        now: datetime,
-        actor: str,
-        reason: str,
-        origin: Origin = UNKNOWN,
-    ) -> Reinforced:
+    def reinforce(self, asked: Reinforcement) -> Reinforced:
         with self._pool.writing() as db:
-            ends = [_known(db, name) for name in (subject, target)]
-            found = row(db, graph_sql.GET_RELATION, (ends[0], name_key(relation), ends[1]))
+            ends = [_known(db, name) for name in (asked.subject, asked.object)]
+            found = row(db, graph_sql.GET_RELATION, (ends[0], name_key(asked.relation), ends[1]))
             if found is None:
-                raise unknown_relation(subject, relation, target)
+                raise unknown_relation(asked.subject, asked.relation, asked.object)
             key, uid, *state = found
-            by = origin_key(db, origin)
-            act = reinforcing(key, kind, amount, rates.edge, to_micros(now), fact_state(*state), by)
+            act = reinforcing(key, asked, fact_state(*state), origin_key(db, asked.origin))
             after = contribute(db, act)
-            if kind == "confirm":
-                db.executemany(graph_sql.SEE_ENTITY, [(to_micros(now), by, end) for end in ends])
-            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
+            if act.act == "confirm":
+                db.executemany(graph_sql.SEE_ENTITY, [(act.at, act.origin, end) for end in ends])
+            add_event(db, asked.event(uid))
             return reinforced(uid, act, after)
 
     def find(self, name_or_id: str) -> int:

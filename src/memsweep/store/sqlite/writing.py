@@ -14,6 +14,8 @@ from memsweep.model.contribution import Speaker
 from memsweep.model.ids import findable
 from memsweep.model.memory import (
     DEFAULT_TYPE,
+    ENOUGH_EVIDENCE,
+    RULE_CONFIDENCE,
     EmbeddingModel,
     NamedThing,
     NewMemory,
@@ -23,7 +25,6 @@ from memsweep.model.memory import (
     StatedIn,
 )
 from memsweep.model.memory_act import Place
-from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.revision import Piece
 from memsweep.model.superseding import Older
 from memsweep.model.text import content_hash, name_key
