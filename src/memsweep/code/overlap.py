@@ -49,7 +49,7 @@ class Known:
 
 def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
     """Everything that is known of the files below a root."""
-    everything = store.code_files(scope.root)
+    everything = store.code.files(scope.root)
     own = [file for file in everything if file.mark.digest != LISTED]
     listed = {file.path for file in everything if file.mark.digest == LISTED}
     around = _around(store, scope.root)
@@ -78,8 +78,8 @@ def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
 
 
 def _around(store: Store, root: str) -> list[OverlappingFile]:
-    related = [each for each in store.code_roots() if each != root and (is_within(root, each) or is_within(each, root))]
-    files = ((other, file) for other in related for file in store.code_files(other))
+    related = [each for each in store.code.roots() if each != root and (is_within(root, each) or is_within(each, root))]
+    files = ((other, file) for other in related for file in store.code.files(other))
     found = ((other, file, path_within(root, other, file.path)) for other, file in files)
     return [OverlappingFile(other, file, path) for other, file, path in found if path is not None]
 

@@ -1,4 +1,4 @@
-"""Code files in the graph. Every function works inside the caller's transaction."""
+"""Code files in the graph. Every method is one transaction, every function works inside the caller's."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
+from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks, known_file
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
 from memsweep.store.falkor.auditing import add_event
@@ -33,8 +34,9 @@ from memsweep.store.falkor.contributions import note_if_any
 from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import terms_of
-from memsweep.store.falkor.writing import encoded
+from memsweep.store.falkor.writing import claim_model, encoded
 from memsweep.store.refusals import file_removed_meanwhile
 
 NewId = Callable[[str], str]
@@ -44,21 +46,52 @@ def roots(graph: GraphHandle | Transaction) -> list[str]:
     return [path for (path,) in graph.ask(code_cypher.ROOTS)]
 
 
-def known_files(graph: GraphHandle, root: str) -> list[KnownFile]:
-    files, skips = graph.ask_all((code_cypher.CODE_FILES, {"root": root}), (code_cypher.CODE_SKIPS, {"root": root}))
-    return [known_file(*row) for row in (*files, *skips)]
+class FalkorCodeFiles:
+    """Implements `memsweep.store.ports.code.CodeFiles`."""
 
+    def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
+        self._graph, self._vectors = graph, vectors
 
-def chunk_hashes(graph: GraphHandle, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
-    found: dict[str, set[bytes]] = defaultdict(set)
-    for uid, digest in graph.ask(code_cypher.CHUNK_HASHES, ids=list(memory_ids)):
-        found[uid].add(bytes.fromhex(digest))
-    return found
+    def roots(self) -> list[str]:
+        return roots(self._graph)
 
+    def files(self, root: str) -> list[KnownFile]:
+        asked = ((query, {"root": root}) for query in (code_cypher.CODE_FILES, code_cypher.CODE_SKIPS))
+        return [known_file(*row) for rows in self._graph.ask_all(*asked) for row in rows]
 
-def totals(graph: GraphHandle, root: str) -> CodeTotals:
-    rows, stale = graph.ask_all((code_cypher.CODE_TOTALS, {"root": root}), (cypher.COUNT_STALE, {}))
-    return code_totals(rows, stale[0][0])
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        found: dict[str, set[bytes]] = defaultdict(set)
+        for uid, digest in self._graph.ask(code_cypher.CHUNK_HASHES, ids=list(memory_ids)):
+            found[uid].add(bytes.fromhex(digest))
+        return found
+
+    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
+        rows = self._graph.ask(gc_cypher.TOMBSTONED, hashes=[digest.hex() for digest in hashes])
+        return {bytes.fromhex(digest) for (digest,) in rows}
+
+    def write(
+        self,
+        root: str,
+        files: Sequence[FileWrite],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: NewId,
+        origin: Origin = UNKNOWN,
+    ) -> None:
+        with self._vectors.writing() as tx:
+            claim_model(tx, model)
+            dropped = _write_files(tx, root, files, to_micros(now), new_id, origin)
+            self._vectors.announce(tx.meta["generation"], dropped)
+        if dropped:
+            self._vectors.dismiss(tx.meta["generation"])
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        with self._graph.writing() as tx:
+            _end_run(tx, run, now)
+
+    def totals(self, root: str) -> CodeTotals:
+        rows, stale = self._graph.ask_all((code_cypher.CODE_TOTALS, {"root": root}), (cypher.COUNT_STALE, {}))
+        return code_totals(rows, stale[0][0])
 
 
 def ensure_root(tx: Transaction, root: str) -> None:
@@ -66,8 +99,8 @@ def ensure_root(tx: Transaction, root: str) -> None:
         tx.do(code_cypher.ADD_ROOT, [{"key": tx.new_key(), "path": root, "total_files": 0}])
 
 
-def write_files(
-    tx: Transaction, root: str, files: Sequence[FileWrite], now: int, new_id: NewId, by: Origin = UNKNOWN
+def _write_files(
+    tx: Transaction, root: str, files: Sequence[FileWrite], now: int, new_id: NewId, by: Origin
 ) -> list[int]:
     """Files in their new form: chunks that did not change keep their nodes. The keys of chunks that went."""
     origin = origin_key(tx, by)
@@ -294,7 +327,7 @@ def _who_states(
     return [Unstated(key, explicit, trash, tuple(holders[key])) for found in rows for key, explicit, trash in found]
 
 
-def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
+def _end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
     at = to_micros(now)
     ensure_root(tx, run.root)

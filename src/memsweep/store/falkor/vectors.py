@@ -9,7 +9,8 @@ computed from them, so the set only has to know who is near.
 from __future__ import annotations
 
 from binascii import a2b_base64
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.store.falkor import cypher
@@ -72,6 +73,12 @@ class VectorSet:
         if _effort(look.size, count) != _effort(size, count):
             found = self._graph.link.read(*_similar(self._names(look.generation)[0], query, count, size))
         return [*map(int, found), *tail], size <= count
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """A transaction that may bring new vectors: they are in the set before the next writer's turn."""
+        with self._graph.writing(afterwards=lambda meta: self.catch_up(meta["generation"])) as tx:
+            yield tx
 
     def follow(self, tx: Transaction) -> None:
         """What the writers before left behind goes into the set in one go with this one's query."""

@@ -38,16 +38,16 @@ class Memories(Protocol):
     def stats(self) -> Stats: ...
 
 
-class Vectors(Protocol):
+class Reembedding(Protocol):
     """Another embedding model: vectors are staged beside the current ones, then take their place."""
 
     def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
         """Chunks that have no vector of this model yet: the work list of a re-embedding."""
 
-    def stage_vectors(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
+    def stage(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
         """Keep vectors of another model beside the current ones."""
 
-    def switch_model(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+    def switch(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
         """Make the staged vectors the current ones; of those missing, `at_most` are embedded on the spot.
 
         Returns how many are missing if they are more, and changes nothing then.

@@ -1,4 +1,4 @@
-"""Code files in the store. Every function runs inside the caller's transaction."""
+"""Code files in the store. Every method is one transaction, every function runs inside the caller's."""
 
 from __future__ import annotations
 
@@ -28,33 +28,72 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
+from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks, known_file
-from memsweep.store.file.connect import insert, one, row
+from memsweep.store.file.connect import Pool, insert, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
+from memsweep.store.sqlite import code_sql, graph_rows_sql, sql, trash_sql
 from memsweep.store.sqlite.contributions import note_if_any
 from memsweep.store.sqlite.origins import origin_key
 
 NewId = Callable[[str], str]
 
 
-def roots(db: apsw.Connection) -> list[str]:
-    return [path for (path,) in db.execute(code_sql.ROOTS)]
+class SqliteCodeFiles:
+    """Implements `memsweep.store.ports.code.CodeFiles`."""
 
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
 
-def known_files(db: apsw.Connection, root: str) -> list[KnownFile]:
-    key = one(db, sql.ROOT_ID, (root,))
-    rows = [*db.execute(sql.CODE_FILES, (key,)), *db.execute(sql.CODE_SKIPS, (key,))]
-    return [known_file(*each) for each in rows]
+    def roots(self) -> list[str]:
+        with self._pool.reading() as db:
+            return [path for (path,) in db.execute(code_sql.ROOTS)]
 
+    def files(self, root: str) -> list[KnownFile]:
+        with self._pool.reading() as db:
+            key = one(db, sql.ROOT_ID, (root,))
+            rows = [*db.execute(sql.CODE_FILES, (key,)), *db.execute(sql.CODE_SKIPS, (key,))]
+            return [known_file(*each) for each in rows]
 
-def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
-    """The hashes of the chunks that each file has now."""
-    found: dict[str, set[bytes]] = defaultdict(set)
-    for uid, digest in db.execute(sql.CHUNK_HASHES, (json.dumps(list(memory_ids)),)):
-        found[uid].add(digest)
-    return found
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        found: dict[str, set[bytes]] = defaultdict(set)
+        with self._pool.reading() as db:
+            for uid, digest in db.execute(sql.CHUNK_HASHES, (json.dumps(list(memory_ids)),)):
+                found[uid].add(digest)
+        return found
+
+    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
+        asked = json.dumps([digest.hex() for digest in hashes])
+        with self._pool.reading() as db:
+            return {digest for (digest,) in db.execute(trash_sql.TOMBSTONED, (asked,))}
+
+    def write(
+        self,
+        root: str,
+        files: Sequence[FileWrite],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: NewId,
+        origin: Origin = UNKNOWN,
+    ) -> None:
+        from memsweep.store.sqlite.writing import claim_model
+
+        at = to_micros(now)
+        with self._pool.writing() as db:
+            claim_model(db, model)
+            refuse_doubles(db, root, files)
+            key, names = root_key(db, root), Names(db, at, new_id, files, origin)
+            _settle(db, set().union(*[_write_file(db, key, file, names, at) for file in files]))
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        with self._pool.writing() as db:
+            _end_run(db, run, now)
+
+    def totals(self, root: str) -> CodeTotals:
+        with self._pool.reading() as db:
+            rows = list(db.execute(sql.CODE_TOTALS, (one(db, sql.ROOT_ID, (root,)),)))
+            return code_totals(rows, one(db, sql.COUNT_STALE))
 
 
 def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -> None:
@@ -64,11 +103,6 @@ def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -
     bound = {"places": json.dumps(places), "root": root_key(db, root)}
     if places and (found := one(db, code_sql.KNOWN_ELSEWHERE, bound)) is not None:
         raise file_removed_meanwhile(found)
-
-
-def write_files(db: apsw.Connection, root: int, files: Sequence[FileWrite], names: Names, now: int) -> None:
-    unstated = [_write_file(db, root, file, names, now) for file in files]
-    _settle(db, set().union(*unstated))
 
 
 def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> set[int]:
@@ -101,7 +135,7 @@ def _keep_listed(db: apsw.Connection, file: Listing) -> None:
     db.execute(sql.SET_CODE_SKIP, (root_key(db, file.root), file.path, file.language, "0:0", LISTED, 0))
 
 
-def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
+def _end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
     """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
     at = to_micros(now)
     root = root_key(db, run.root)
@@ -127,11 +161,6 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
     db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
     if (event := run.event(now)) is not None:
         add_event(db, event)
-
-
-def totals(db: apsw.Connection, root: str) -> CodeTotals:
-    rows = list(db.execute(sql.CODE_TOTALS, (one(db, sql.ROOT_ID, (root,)),)))
-    return code_totals(rows, one(db, sql.COUNT_STALE))
 
 
 def root_key(db: apsw.Connection, root: str) -> int:

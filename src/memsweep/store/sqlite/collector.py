@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -93,12 +92,6 @@ class SqliteCollector:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(trash_sql.TOMBSTONES).fetchall()
             return [_tombstone(found) for found in rows]
-
-
-def tombstoned(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
-    """Which of these contents have a tombstone."""
-    rows: list[Any] = db.execute(trash_sql.TOMBSTONED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
-    return {digest for (digest,) in rows}
 
 
 def _event(at: int, actor: str, action: str, subject: str, counts: str, reason: str) -> AuditEvent:
