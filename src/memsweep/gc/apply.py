@@ -97,13 +97,7 @@ def check_caps(strategy: str, tx: Changes, going: Selection) -> None:
     refuse_over_cap(going.totals, tx.items.count(kinds), kinds)
 
 
-def move(
-    tx: Changes,
-    selected: Selected,
-    plan: int,
-    removal: Removal,
-    beside: OtherChanges,
-) -> Moved:
+def move(tx: Changes, selected: Selected, plan: int, removal: Removal, beside: OtherChanges) -> Moved:
     """Everything that goes to the trash, under a new receipt."""
     skipped = (*selected.skipped, *beside.staying.skipped, *beside.retraction.skipped)
     made = removal.receipt(replace(selected.going.totals, segments=len(beside.segments)), skipped)

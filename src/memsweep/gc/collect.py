@@ -25,17 +25,7 @@ from memsweep.gc.strategies import CASCADE, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.operation import Operation
-from memsweep.model.plan import (
-    Deleted,
-    Found,
-    Kind,
-    Plan,
-    PlanDraft,
-    PlanView,
-    Receipt,
-    Survey,
-    Undone,
-)
+from memsweep.model.plan import Deleted, Found, Kind, Plan, PlanDraft, PlanView, Receipt, Survey, Undone
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
 from memsweep.model.times import days_ago
@@ -348,6 +338,5 @@ def _refuse_protected(draft: PlanDraft, memory_id: str) -> None:
     if not draft.items:
         reason = draft.protected[0].reason
         raise Conflict(
-            f"memory {memory_id} is {reason}; it was not deleted.",
-            hint="Unpin it first." if reason == "pinned" else "",
+            f"memory {memory_id} is {reason}; it was not deleted.", hint="Unpin it first." if reason == "pinned" else ""
         )

@@ -18,16 +18,7 @@ from memsweep.gc.secret_places import found, kind_of, known_in
 from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.plan import Plan, PlanDraft, PlanItem, Receipt, Totals
 from memsweep.model.records import FIELDS, Record, digest_of
-from memsweep.model.revision import (
-    MEMORY,
-    MemoryText,
-    NewRevision,
-    Piece,
-    as_redaction,
-    before_of,
-    is_as_left,
-    left_as,
-)
+from memsweep.model.revision import MEMORY, MemoryText, NewRevision, Piece, as_redaction, before_of, is_as_left, left_as
 from memsweep.model.splitting import SPLIT_NAME
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import content_hash, name_key

@@ -27,11 +27,7 @@ class Retraction:
     """What becomes of the facts in a plan that fall back; decided when it is made."""
 
     def __init__(
-        self,
-        tx: Changes,
-        items: Iterable[PlanItem],
-        going: Collection[int] = (),
-        retracted: Iterable[PlanItem] = (),
+        self, tx: Changes, items: Iterable[PlanItem], going: Collection[int] = (), retracted: Iterable[PlanItem] = ()
     ) -> None:
         """`going` are relations that leave with the plan; the acts of those `retracted` are taken back with them."""
         wanted = {item.key: item for item in items if item.kind == "relation" and item.reason in CHANGES}

@@ -17,16 +17,7 @@ from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
 from memsweep.model.memory_act import ExistingMemory, MemoryAct
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.plan import Totals
-from memsweep.model.revision import (
-    MEMORY,
-    EarlierText,
-    MemoryText,
-    NewRevision,
-    Piece,
-    Revision,
-    Updated,
-    before_of,
-)
+from memsweep.model.revision import MEMORY, EarlierText, MemoryText, NewRevision, Piece, Revision, Updated, before_of
 from memsweep.model.selection import Selection
 from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros

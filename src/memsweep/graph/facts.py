@@ -133,12 +133,7 @@ def entities(
 
 
 def related(
-    tools: GraphDependencies,
-    entity: str,
-    *,
-    depth: int,
-    limit: int,
-    relation_types: Collection[str] | None,
+    tools: GraphDependencies, entity: str, *, depth: int, limit: int, relation_types: Collection[str] | None
 ) -> Neighbourhood:
     """What is connected to an entity, by facts that hold now."""
     refuse_lone_surrogate(entity, "entity")

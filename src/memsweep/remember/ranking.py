@@ -211,11 +211,7 @@ def _embedded(embedder: Embedder, query: str) -> bytes:
 
 
 def _neighbourhood(
-    store: Store,
-    candidates: Sequence[Candidate],
-    ranking: Sequence[Row],
-    filters: Filters,
-    weights: FusionWeights,
+    store: Store, candidates: Sequence[Candidate], ranking: Sequence[Row], filters: Filters, weights: FusionWeights
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
     place_of = {key: place for key, _, _, place, _, _ in candidates if place is not None}

@@ -34,11 +34,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def plan(
-        self,
-        strategy: str = "stale_code",
-        *,
-        ttl_days: float | None = None,
-        origin: Mapping[str, Any] | None = None,
+        self, strategy: str = "stale_code", *, ttl_days: float | None = None, origin: Mapping[str, Any] | None = None
     ) -> Plan:
         """Find garbage and save the exact list of it; nothing is removed. `origin`: whose, with that strategy."""
         from memsweep.gc import collect

@@ -254,12 +254,7 @@ def _shown(rows: ItemReads, protected: Sequence[Protected]) -> tuple[dict[str, A
     if not protected:
         return ()
     return tuple(
-        {
-            "id": view.id,
-            "type": view.kind.capitalize(),
-            "name": view.relative_path or view.name,
-            "reason": view.reason,
-        }
+        {"id": view.id, "type": view.kind.capitalize(), "name": view.relative_path or view.name, "reason": view.reason}
         for view in views(rows, [PlanItem(item.kind, item.key, 0, item.reason) for item in protected])
     )
 

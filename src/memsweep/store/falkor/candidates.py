@@ -133,10 +133,7 @@ def _matched(graph: GraphHandle, rows: Sequence[Row], at: dict[int, Spot]) -> di
 
 def _judging(keys: Sequence[int], where: Where) -> list[Query]:
     """Which of them are live and pass, and their vectors."""
-    return [
-        (cypher.live_of(where[0]), {"keys": keys, **where[1]}),
-        (cypher.EMBEDDINGS, {"refs": list(map(str, keys))}),
-    ]
+    return [(cypher.live_of(where[0]), {"keys": keys, **where[1]}), (cypher.EMBEDDINGS, {"refs": list(map(str, keys))})]
 
 
 def _by_words(

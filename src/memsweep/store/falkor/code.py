@@ -332,8 +332,7 @@ def _end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     at = to_micros(now)
     ensure_root(tx, run.root)
     files, scopes = tx.ask_all(
-        (code_cypher.FILES_IN_SCOPES, {"root": run.root}),
-        (code_cypher.SCOPE, {"root": run.root, "filters": run.scope}),
+        (code_cypher.FILES_IN_SCOPES, {"root": run.root}), (code_cypher.SCOPE, {"root": run.root, "filters": run.scope})
     )
     scope_of: dict[str, int | None] = dict(map(tuple, files))
     taken = [uid for uid in run.verified if uid not in scope_of]  # by another root, meanwhile

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memsweep.model.memory import (
-    EmbeddingModel,
-    Memory,
-    MemoryDraft,
-    NewMemory,
-    Remembered,
-    Stats,
-    vector_bytes,
-)
+from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, vector_bytes
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
 from memsweep.model.times import moment_or_none, to_micros

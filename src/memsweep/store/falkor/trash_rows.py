@@ -26,12 +26,7 @@ class FalkorTrash:
         return next(((kind, key) for rows in found for kind, key in rows), None)
 
     def held_by(self, receipts: Collection[int]) -> Selection:
-        asked = (
-            trash_cypher.MEMORIES_OF,
-            trash_cypher.CHUNKS_OF,
-            trash_cypher.ENTITIES_OF,
-            trash_cypher.RELATIONS_OF,
-        )
+        asked = (trash_cypher.MEMORIES_OF, trash_cypher.CHUNKS_OF, trash_cypher.ENTITIES_OF, trash_cypher.RELATIONS_OF)
         found = self._tx.ask_all(*((query, {"receipts": sorted(receipts)}) for query in asked))
         return Selection(*({key for (key,) in rows} for rows in found))
 

@@ -46,12 +46,7 @@ def next_generation(db: apsw.Connection) -> None:
 
 
 def note(
-    db: apsw.Connection,
-    cure: str,
-    found: Sequence[Finding],
-    actor: str,
-    now: datetime,
-    ids: tuple[str, ...] = (),
+    db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime, ids: tuple[str, ...] = ()
 ) -> None:
     add_event(db, repaired(cure, found, actor, now, ids))
 

@@ -192,15 +192,7 @@ class _Writer:
             self._db.execute(sql.ADD_SOURCE, (relation, memory))
         names = [row(self._db, graph_sql.ENTITY_NAME, (end,))[1] for end in (subject, target)]
         state: RelationState = "created" if known is None else "strengthened"
-        return RelationOutcome(
-            uid,
-            names[0],
-            draft.relation,
-            names[1],
-            state,
-            after.weight or 0.0,
-            tuple(closed),
-        )
+        return RelationOutcome(uid, names[0], draft.relation, names[1], state, after.weight or 0.0, tuple(closed))
 
     def _close_others(self, subject: int, kind: str, target: int) -> list[str]:
         """End what the subject has of this kind with anything else; the ids of those."""

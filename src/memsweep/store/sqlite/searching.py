@@ -36,13 +36,7 @@ def check_dimension(db: apsw.Connection, dimension: int) -> None:
 
 
 def candidates(
-    db: apsw.Connection,
-    words: WordQuery,
-    vectors: VectorIndex,
-    query: str,
-    vector: bytes,
-    filters: Filters,
-    depth: int,
+    db: apsw.Connection, words: WordQuery, vectors: VectorIndex, query: str, vector: bytes, filters: Filters, depth: int
 ) -> list[Candidate]:
     by_words = _found_by_words(db, words, query, filters, depth) if query else {}
     cosines = vectors.similarities(db, vector)

@@ -20,13 +20,7 @@ from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, texts
 
 if TYPE_CHECKING:
-    from memsweep.model.memory import (
-        Memory,
-        MemoryDraft,
-        NewMemory,
-        Remembered,
-        Stats,
-    )
+    from memsweep.model.memory import Memory, MemoryDraft, NewMemory, Remembered, Stats
     from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
     from memsweep.model.workspace import EmbeddingModel
     from memsweep.store.sqlite.code import SqliteCodeFiles
