@@ -32,7 +32,7 @@ from memsweep.model.memory import (
 )
 from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import content_hash
-from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.falkor.test_same_as_sqlite import Acting
 from tests.gc.random_stores import random_stores
@@ -122,7 +122,7 @@ class GraphActing(Acting):
         dice = Dice(number)
         ids = [f"ent_{dice.pick(range(1, 12)) + each:012}" for each in range(2)] + ["foreign"]
         things = [
-            EntityRow(
+            ExportedEntity(
                 uid, dice.pick(NAMES), dice.pick(TYPES) or "Concept", dice.share(), dice.pick([True, False]),
                 dice.pick([False, False, True]), dice.time(), dice.time(),
                 dice.pick([None, '[["Once","concept"]]', '[["Thing 1","concept"],["Twice","rule"]]']),
@@ -130,7 +130,7 @@ class GraphActing(Acting):
             for uid in ids
         ]  # fmt: skip
         stated = [
-            RelationRow(
+            ExportedRelation(
                 f"rel_{dice.pick(range(1, 20)):012}", dice.pick(ids), dice.pick(ids), dice.pick(KINDS),
                 dice.pick([None, 0.1 + 0.2, 1.0]), dice.pick(range(3)), dice.pick([True, False]), dice.time(),
                 dice.time(), dice.pick([None, NOW]), dice.pick([None, None, NOW]),

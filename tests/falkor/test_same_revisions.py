@@ -32,7 +32,7 @@ def redact(pair: BothEngines) -> str:
 
 
 def change(side: Side) -> Any:
-    return update.update(side.tools(), NOTE, update.Change("told is another text", ("green",)), new_text)
+    return update.update(side.tools(), NOTE, update.CheckedUpdate("told is another text", ("green",)), new_text)
 
 
 def undo(pair: BothEngines, receipt: str) -> None:

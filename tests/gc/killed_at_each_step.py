@@ -91,7 +91,7 @@ def _planned_redaction(place: Place) -> str:
 
 
 def _update(place: Place, _: Any) -> object:
-    return update.update(place.tools(), NOTE, update.Change("another text", ("green",)), new_text)
+    return update.update(place.tools(), NOTE, update.CheckedUpdate("another text", ("green",)), new_text)
 
 
 def new_text(text: str) -> update.NewText:
@@ -101,7 +101,7 @@ def new_text(text: str) -> update.NewText:
 
 
 def _updated(place: Place) -> str:
-    receipt = update.update(place.tools(), NOTE, update.Change("another text", ("green",)), new_text).receipt_id
+    receipt = update.update(place.tools(), NOTE, update.CheckedUpdate("another text", ("green",)), new_text).receipt_id
     assert receipt is not None
     return receipt
 

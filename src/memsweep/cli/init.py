@@ -16,7 +16,7 @@ from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, show_json, with_app
 from memsweep.cli.options import Yes
 from memsweep.clients import apply, plugin
-from memsweep.clients.plan import Change, State, find_clients, plan_entry
+from memsweep.clients.plan import ConfigChange, State, find_clients, plan_entry
 from memsweep.clients.server_entry import server_entry, this_machine
 from memsweep.clients.table import Client
 from memsweep.errors import BadInput, Conflict
@@ -137,7 +137,7 @@ def _undo_steps(home: Path, chosen: tuple[str, ...]) -> list[Step]:
     return [_file_step(change, partial(apply.undo, done, change, home)) for done, change in planned]
 
 
-def _file_step(change: Change, make: Callable[[], object]) -> Step:
+def _file_step(change: ConfigChange, make: Callable[[], object]) -> Step:
     path = str(change.path)
     done = f"Wrote {harmless(path)}. {change.client.restart}"
     gone = change.state == "there" and change.before is None and not change.after

@@ -16,7 +16,7 @@ from memsweep.model.taken_back import given_back
 if TYPE_CHECKING:
     from memsweep.model.plan import Survey
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.origins import Fact
+    from memsweep.store.ports.origins import StoredFact
 
 
 def wanted_by(strategy: str, origin: object) -> OriginFilter | None:
@@ -72,7 +72,7 @@ def _within(made: Mapping[int, int], wanted: OriginFilter) -> dict[int, int]:
 
 
 def _in_trash(
-    facts: Mapping[int, Fact], journal: Mapping[int, list[Contribution]], acts: Iterable[Contribution]
+    facts: Mapping[int, StoredFact], journal: Mapping[int, list[Contribution]], acts: Iterable[Contribution]
 ) -> Iterator[FactWithout]:
     """Facts that others hold in the trash for themselves, too, and that would come back with what goes."""
     for key, fact in sorted(facts.items()):
@@ -84,7 +84,7 @@ def _in_trash(
 
 
 def _without(
-    fact: Fact,
+    fact: StoredFact,
     key: int,
     journal: list[Contribution],
     acts: Iterable[Contribution],

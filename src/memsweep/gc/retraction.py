@@ -14,7 +14,7 @@ from memsweep.model.contribution import Contribution, FactState, state_of
 from memsweep.model.graph_rows import Move
 from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
 from memsweep.model.taken_back import given_back, was_retracted
-from memsweep.store.ports.origins import Fact
+from memsweep.store.ports.origins import StoredFact
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
@@ -33,7 +33,7 @@ class Retraction:
         wanted = {item.key: item for item in items if item.kind == "relation" and item.reason in CHANGES}
         self.skipped: list[tuple[str, str]] = []
         self._acts = {act for item in retracted if item.kind == "relation" for act in item.evidence["acts"]}
-        self._facts: dict[int, Fact] = {}
+        self._facts: dict[int, StoredFact] = {}
         if not wanted:
             return
         live, there = tx.origins.facts(wanted), tx.origins.facts(wanted, trashed=True)
@@ -47,7 +47,7 @@ class Retraction:
                 self.skipped.append((ids.get(("relation", key), f"relation {key}"), why))
 
     def _take(
-        self, item: PlanItem, fact: Fact | None, journal: Sequence[Contribution], taken: Mapping[int, str]
+        self, item: PlanItem, fact: StoredFact | None, journal: Sequence[Contribution], taken: Mapping[int, str]
     ) -> str:
         """Why it is left as it is; empty if it falls back."""
         if fact is None:
@@ -61,7 +61,7 @@ class Retraction:
         if after is None:
             return "changed since the plan was made"
         self._acts |= acts
-        self._facts[item.key] = Fact(after, fact.version + 1)
+        self._facts[item.key] = StoredFact(after, fact.version + 1)
         return ""
 
     @property
@@ -81,7 +81,7 @@ class Restatement:
 
     def __init__(self, tx: Changes, receipt: int) -> None:
         self._receipt = receipt
-        self._facts: dict[int, Fact] = {}
+        self._facts: dict[int, StoredFact] = {}
         self.said_again: dict[int, FactState] = {}
         """Facts in the trash of another retraction that these contributions state, as they make them."""
         self.relations = relations = tx.origins.taken_back_by(receipt)
@@ -96,7 +96,7 @@ class Restatement:
             whole = given_back(journal[key], receipt)
             after = state_of(given_back(whole, holders[key]))
             if after is not None and after != fact.state:
-                self._facts[key] = Fact(after, _version(fact, left.get(key)))
+                self._facts[key] = StoredFact(after, _version(fact, left.get(key)))
             if holders[key] != receipt and (stated := _said_without(whole, holders[key])) is not None:
                 self.said_again[key] = stated
         self._versions = {key: facts[key].version for key in self.said_again}
@@ -121,7 +121,7 @@ class Restatement:
         if self.relations:
             again = {key: state for key, state in self.said_again.items() if key in returning}
             tx.origins.set_facts(
-                self._facts | {key: Fact(state, self._versions[key] + 1) for key, state in again.items()}
+                self._facts | {key: StoredFact(state, self._versions[key] + 1) for key, state in again.items()}
             )
             tx.origins.give_back(self._receipt)
             tx.moves.drop([self._receipt])
@@ -142,7 +142,7 @@ def _said_without(acts: Sequence[Contribution], holder: int | None) -> FactState
     return state_of(acts) if was_retracted(acts, holder) and acts[0].before is None else None
 
 
-def _version(fact: Fact, left: int | None) -> int:
+def _version(fact: StoredFact, left: int | None) -> int:
     """As if nothing had been, if nothing has been since."""
     return fact.version - 1 if fact.version == left else fact.version + 1
 

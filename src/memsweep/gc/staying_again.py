@@ -23,7 +23,7 @@ from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentio
 from memsweep.model.revision import MEMORY, MemoryText, is_retraction
 from memsweep.model.taken_back import given_back, was_retracted
 from memsweep.model.times import to_micros
-from memsweep.store.ports.memory_acts import MentionAt, NewMention, PlacedMention
+from memsweep.store.ports.memory_acts import MentionAt, MentionRow, PlacedMention
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -50,7 +50,7 @@ class StayingAgain:
         self._given = [act for act in given.values() if act.memory not in stuck]
         moves = tx.moves.of([receipt], (MENTION,))
         entities = Entities(tx, {move.b for move in moves if move.b is not None})
-        self._mentions = [NewMention(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
+        self._mentions = [MentionRow(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
         self._placed = self._placed_mentions(tx)
         self._links = LinksAgain(tx, receipt)
         self._has_moved = bool(moves or self._links.has_moved)

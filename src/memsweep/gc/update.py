@@ -44,7 +44,7 @@ class NewText(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CheckedUpdate:
     """What an update hands in, checked; None leaves what is there."""
 
     text: str | None = None
@@ -75,7 +75,7 @@ class _Withdrawn(NamedTuple):
 def update(
     tools: CollectorDependencies,
     memory_id: str,
-    change: Change,
+    change: CheckedUpdate,
     prepare: Callable[[str], NewText],
     origin: Origin = UNKNOWN,
 ) -> Updated:

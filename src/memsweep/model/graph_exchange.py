@@ -9,23 +9,23 @@ from typing import Any
 
 from memsweep.model.audit_event import AuditEvent
 from memsweep.model.times import from_micros, to_micros
-from memsweep.model.whole_graph import EntityRow, GraphDump, Imported, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 
 Later = Callable[[float | None, int, float | None, int], float | None]
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
 
-def entity_row(row: Sequence[Any], aliases: str | None) -> EntityRow:
+def entity_row(row: Sequence[Any], aliases: str | None) -> ExportedEntity:
     """From the columns that every engine gives."""
     uid, name, kind, confidence, explicit, pinned, created, seen = row
     flags, times = (bool(explicit), bool(pinned)), (_moment(created), _moment(seen))
-    return EntityRow(uid, name, kind, confidence, *flags, *times, aliases)
+    return ExportedEntity(uid, name, kind, confidence, *flags, *times, aliases)
 
 
-def relation_row(row: Sequence[Any]) -> RelationRow:
+def relation_row(row: Sequence[Any]) -> ExportedRelation:
     uid, source, target, relation, weight, evidence, explicit, *times = row
     moments: Any = [None if each is None else _moment(each) for each in times]
-    return RelationRow(uid, source, target, relation, weight, evidence, bool(explicit), *moments)
+    return ExportedRelation(uid, source, target, relation, weight, evidence, bool(explicit), *moments)
 
 
 def later_confirmed(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
@@ -35,7 +35,7 @@ def later_confirmed(ours: float | None, our_time: int, theirs: float | None, the
     return max((each for each in (ours, theirs) if each is not None), default=None)
 
 
-def entity_with(known: Mapping[str, Any], thing: EntityRow, later: Later = later_confirmed) -> dict[str, Any]:
+def entity_with(known: Mapping[str, Any], thing: ExportedEntity, later: Later = later_confirmed) -> dict[str, Any]:
     """What an entity is once the same one was imported; `known` are its columns."""
     seen = to_micros(thing.last_seen)
     return {
@@ -47,7 +47,7 @@ def entity_with(known: Mapping[str, Any], thing: EntityRow, later: Later = later
     }
 
 
-def relation_with(known: Mapping[str, Any], fact: RelationRow, later: Later = later_confirmed) -> dict[str, Any]:
+def relation_with(known: Mapping[str, Any], fact: ExportedRelation, later: Later = later_confirmed) -> dict[str, Any]:
     """What a relation is once the same one was imported."""
     seen = to_micros(fact.last_seen)
     return {

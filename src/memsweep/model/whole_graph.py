@@ -81,7 +81,7 @@ class Briefing:
     names: Mapping[int, str]
 
 
-class EntityRow(NamedTuple):
+class ExportedEntity(NamedTuple):
     """An entity as it is carried away: all that is stored of it."""
 
     id: str
@@ -96,7 +96,7 @@ class EntityRow(NamedTuple):
     """Other names that find it, each with a type, as JSON."""
 
 
-class RelationRow(NamedTuple):
+class ExportedRelation(NamedTuple):
     """A relation as it is carried away; its ends are the ids of entities."""
 
     id: str
@@ -116,8 +116,8 @@ class RelationRow(NamedTuple):
 class GraphDump:
     """A whole graph, in an order of its own that does not depend on the store."""
 
-    entities: tuple[EntityRow, ...]
-    relations: tuple[RelationRow, ...]
+    entities: tuple[ExportedEntity, ...]
+    relations: tuple[ExportedRelation, ...]
 
 
 @dataclass(frozen=True, slots=True)

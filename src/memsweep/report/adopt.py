@@ -8,8 +8,8 @@ from typing import Any
 from memsweep.model.adopt import (
     ABSENT,
     Applied,
-    Change,
     ClientStore,
+    FileChange,
     FileVersion,
     Finding,
     Item,
@@ -203,7 +203,7 @@ def _skipped(each: Skipped) -> dict[str, str]:
     return {**_place(each.place), "reason": each.reason}
 
 
-def _what(change: Change) -> str:
+def _what(change: FileChange) -> str:
     if change.before == ABSENT:
         return "added"
     return "removed" if change.after == ABSENT else "changed"

@@ -12,7 +12,7 @@ from memsweep.model.graph_exchange import differs, entity_with, import_event, im
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
 from memsweep.model.times import micros_or_none, to_micros
-from memsweep.model.whole_graph import EntityRow, GraphDump, Imported, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 from memsweep.store.falkor import cypher, whole_graph_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.contributions import fact_state, note
@@ -75,7 +75,7 @@ class Loader:
         self._taken |= {uid for (uid,) in pages(self._tx, whole_graph_cypher.RELATION_IDS, ids=ids)}
         self._taken |= {uid for (uid,) in self._tx.ask(whole_graph_cypher.TRASHED_RELATION_IDS)} if ids else set()
 
-    def _entity(self, thing: EntityRow) -> None:
+    def _entity(self, thing: ExportedEntity) -> None:
         place = _names(thing)
         known = self._entities.get(place)
         if known is None:
@@ -96,7 +96,7 @@ class Loader:
             _change(known, entity_with(known.props, thing, _later))
         self._of_file[thing.id] = known
 
-    def _relation(self, fact: RelationRow) -> None:
+    def _relation(self, fact: ExportedRelation) -> None:
         place = self._place(fact)
         known = self._relations.get(place)
         if known is None:
@@ -162,7 +162,7 @@ class Loader:
         renamed = {alias["entity"] for alias in aliases}
         return tuple(each.props["id"] for each in entities if each.is_new or each.set or each.key in renamed)
 
-    def _place(self, fact: RelationRow) -> Place:
+    def _place(self, fact: ExportedRelation) -> Place:
         ends = self._of_file[fact.source].key, self._of_file[fact.target].key
         return ends[0], name_key(fact.relation), ends[1], micros_or_none(fact.invalid_at)
 
@@ -178,7 +178,7 @@ class Loader:
         return chosen
 
 
-def _names(thing: EntityRow) -> NameKeys:
+def _names(thing: ExportedEntity) -> NameKeys:
     return name_key(thing.name), name_key(thing.type)
 
 

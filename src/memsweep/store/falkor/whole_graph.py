@@ -10,7 +10,7 @@ from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.graph_exchange import entity_row, relation_row
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported
+from memsweep.model.whole_graph import ExportedEntity, GraphDump, GraphSurvey, Imported
 from memsweep.store.falkor import whole_graph_cypher
 from memsweep.store.falkor.loading import Loader
 from memsweep.store.falkor.origins import origin_key
@@ -89,6 +89,6 @@ def _first(moment: int | None) -> tuple[bool, int]:
     return moment is not None, moment or 0
 
 
-def _entity_row(row: Row, others: list[Row]) -> EntityRow:
+def _entity_row(row: Row, others: list[Row]) -> ExportedEntity:
     pairs = [[alias, type_key] for _, type_key, alias in sorted(others)]
     return entity_row(row, to_json(pairs) if pairs else None)

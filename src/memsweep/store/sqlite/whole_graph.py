@@ -25,7 +25,7 @@ from memsweep.model.ids import is_own_id
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import name_key
 from memsweep.model.times import micros_or_none, to_micros
-from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, GraphSurvey, Imported
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite import whole_graph_sql
@@ -84,7 +84,7 @@ class _Loader:
         self.touched: dict[str, None] = {}
         """The ids of entities that are new, or not as they were."""
 
-    def entity(self, thing: EntityRow) -> None:
+    def entity(self, thing: ExportedEntity) -> None:
         keys = name_key(thing.name), name_key(thing.type)
         known = row(self._db, whole_graph_sql.LOAD_FIND_ENTITY, keys)
         if known is None:
@@ -104,7 +104,7 @@ class _Loader:
             self.touched[uid] = None
         self._keys[thing.id], self._uids[key] = key, uid
 
-    def aliases(self, thing: EntityRow) -> None:
+    def aliases(self, thing: ExportedEntity) -> None:
         """After all entities: a name that one of them has is no other name of another."""
         for name, kind in json.loads(thing.aliases or "[]"):
             keys = {"key": name_key(name), "type_key": name_key(kind)}
@@ -113,7 +113,7 @@ class _Loader:
             if self._db.changes():
                 self.touched[self._uids[entity]] = None
 
-    def relation(self, fact: RelationRow) -> None:
+    def relation(self, fact: ExportedRelation) -> None:
         invalid = micros_or_none(fact.invalid_at)
         ends = self._keys[fact.source], self._keys[fact.target]
         kind = name_key(fact.relation)
