@@ -73,7 +73,8 @@ def plan_entry(client: Client, machine: Machine, entry: Mapping[str, Any]) -> Co
         wanted = {**known, **client.extra, **entry}
         if known == wanted:
             return ConfigChange(client, path, "there", before, before or b"")
-        after = _setting(client)(text, (client.servers, NAME), wanted).encode()
+        set_entry: Any = toml_table.set_table if client.form == "toml" else jsonc.set_member
+        after = set_entry(text, (client.servers, NAME), wanted).encode()
         return ConfigChange(client, path, "changed" if known else "new", before, after)
     except (CannotEdit, UnicodeDecodeError, OSError) as error:
         return ConfigChange(client, path, "refused", why=_why(error))
@@ -115,10 +116,6 @@ def _entry(client: Client, text: str) -> dict[str, Any]:
     if not isinstance(known, dict):
         raise CannotEdit(f"its {client.servers!r} has another form than it should")
     return known
-
-
-def _setting(client: Client) -> Any:
-    return toml_table.set_table if client.form == "toml" else jsonc.set_member
 
 
 def _why(error: Exception) -> str:

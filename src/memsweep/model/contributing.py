@@ -42,8 +42,9 @@ def reinforcing(relation: int, asked: Reinforcement, before: FactState, origin: 
 def reinforced(uid: str, act: Contribution, after: FactState) -> Reinforced:
     """What a fact counted before and after it, at that moment."""
     assert act.before is not None, "only a known fact is reinforced"
+    now = from_micros(act.at)
     counts = [
-        faded(1.0 if state.weight is None else state.weight, act.rate, _days(state.last_seen, act.at))
+        faded(1.0 if state.weight is None else state.weight, act.rate, age_days(from_micros(state.last_seen), now))
         for state in (act.before, after)
     ]
     return Reinforced(uid, *counts)
@@ -52,7 +53,3 @@ def reinforced(uid: str, act: Contribution, after: FactState) -> Reinforced:
 def ending(relation: int, at: int, before: FactState, origin: int | None) -> Contribution:
     """A fact holds no more, because another took its place."""
     return Contribution(relation, "end", at, origin=origin, before=before)
-
-
-def _days(seen: int, now: int) -> float:
-    return age_days(from_micros(seen), from_micros(now))

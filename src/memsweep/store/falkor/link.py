@@ -214,7 +214,7 @@ class Link:
         with contextlib.suppress(refused.NoPermissionError):  # then the first query tells
             listed = client.execute_command("MODULE", "LIST")
             listed = next(iter(listed.values())) if isinstance(listed, dict) else listed
-            known = {_text(module, b"name"): module.get(b"ver", 0) for module in listed}
+            known = {bytes(module.get(b"name", b"")).decode(): module.get(b"ver", 0) for module in listed}
             if "graph" not in known:
                 raise no_module(self.shown)
             if known["graph"] < OLDEST_MODULE or "vectorset" not in known:
@@ -240,7 +240,3 @@ def change_command(graph: str, query: str, values: dict[str, Any]) -> Command:
 def _key_of(command: Command) -> str:
     """A key of the command; all that is sent together is in the slot of one workspace."""
     return str(command[3] if command[0] == "EVAL" else command[1])
-
-
-def _text(module: Any, name: bytes) -> str:
-    return bytes(module.get(name, b"")).decode()
