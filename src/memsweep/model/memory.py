@@ -105,7 +105,8 @@ class NewFact:
 class StatedIn(NamedTuple):
     """The memory that names and facts are stated in, its chunks, and whose statement that is.
 
-    `other` is the same if it is not whose text it is. What `texts` state of known facts is a mention of those.
+    `other` is that origin again, where the text is somebody else's. What `texts` state of known facts is a mention of
+    those.
     """
 
     memory: int
