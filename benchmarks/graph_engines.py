@@ -14,7 +14,7 @@ from common import Figure, arguments, show_figures, write_json
 from falkor_server import server_in
 from memsweep.app import make_app
 from memsweep.clock import new_id, now
-from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
 from memsweep.services.graph_dependencies import whole_graph_of
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
@@ -33,7 +33,7 @@ def graph_of(entities: int, relations: int) -> GraphDump:
         return timedelta(days=100 * chance.random())
 
     things = tuple(
-        EntityRow(
+        ExportedEntity(
             new_id("ent"), f"name {number}", chance.choice(TYPES), 1.0, True, False, moment - timedelta(100),
             moment - earlier(),
         )
@@ -41,7 +41,7 @@ def graph_of(entities: int, relations: int) -> GraphDump:
     )  # fmt: skip
     ends = {(chance.randrange(entities), chance.choice(KINDS), chance.randrange(entities)) for _ in range(relations)}
     facts = tuple(
-        RelationRow(
+        ExportedRelation(
             new_id("rel"), things[one].id, things[other].id, kind, chance.random(), 1, True, moment - timedelta(100),
             moment - earlier(), moment - timedelta(100), None,
         )

@@ -28,7 +28,7 @@ from common import Conversation, Figure, Question, arguments, at_most, conversat
 from common import write_json as write
 from memsweep import open_memory
 from memsweep.hooks.decisions import find_decisions
-from memsweep.hooks.prompting import MOST_HITS, asked, told
+from memsweep.hooks.prompting import MOST_HITS, asked, recalled_text
 from memsweep.model.search import Hit
 from memsweep.model.tokens import estimate_tokens
 from memsweep.settings.fields import Hooks
@@ -156,7 +156,7 @@ def orders_told(home: Path) -> dict[float, float]:
         needed = {order: memory.remember(text).memory_id for order, text in ORDERS}
         found = {order: memory.search(order, limit=MOST_HITS, mode="precise").hits for order in needed}
     shown = {
-        floor: [own in told(order, found[order], (), _hooks(floor))[1] for order, own in needed.items()]
+        floor: [own in recalled_text(order, found[order], (), _hooks(floor))[1] for order, own in needed.items()]
         for floor in FLOORS
     }
     return {floor: sum(each) / len(each) for floor, each in shown.items()}
@@ -200,7 +200,7 @@ def settle(
     before: list[str] = []
     spent = 0
     for prompt in prompts:
-        text, shown = told(prompt.text, searched[prompt.text], before, hooks)
+        text, shown = recalled_text(prompt.text, searched[prompt.text], before, hooks)
         before += shown
         tokens = estimate_tokens(text) if text else 0
         bill.tokens.append(tokens)

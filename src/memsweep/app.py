@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from memsweep.embed.local import LocalEmbedder
     from memsweep.embed.protocol import Embedder, Reader
     from memsweep.model.audit import TrashPage
-    from memsweep.model.care import Restored
+    from memsweep.model.care import Restored, RestoreRequest
     from memsweep.model.memory import Workspace
     from memsweep.model.plan import Undone
     from memsweep.operation import Sync
@@ -176,17 +176,12 @@ class App:
 
     def restore(self, path: str | os.PathLike[str], workspace_id: str = "", *, replace: bool = False) -> Restored:
         """Make a workspace of a backup. One that is there is put aside, if it is empty or `replace` says so."""
-        from memsweep.care.backup import restore
+        return self.engine.keeper.install(Path(path).absolute(), self._restoring(self._name(workspace_id), replace))
 
-        return restore(
-            self.engine.keeper,
-            path,
-            self._name(workspace_id),
-            replace=replace,
-            receipt_id=new_id(WORKSPACE_RECEIPT),
-            actor=self.actor,
-            now=self.clock(),
-        )
+    def _restoring(self, workspace_id: str, replace: bool) -> RestoreRequest:
+        from memsweep.model.care import RestoreRequest
+
+        return RestoreRequest(workspace_id, replace, new_id(WORKSPACE_RECEIPT), self.actor, self.clock())
 
     @property
     def projects(self) -> Projects:
@@ -243,17 +238,10 @@ class App:
                 )
             keeper = origin.engine.open(name).keeper
             with kept_folder(self._private_folder("copies"), name, new_name, *places) as folder:
-                made = copy(
-                    keeper,
-                    there.engine.keeper,
-                    new_name,
-                    CopyProgress(progress, bool(origin.settings.store) + 2 * bool(there.settings.store) or 1, folder),
-                    replace=replace,
-                    receipt_id=new_id(WORKSPACE_RECEIPT),
-                    actor=self.actor,
-                    version=__version__,
-                    clock=self.clock,
-                )
+                passes = bool(origin.settings.store) + 2 * bool(there.settings.store) or 1
+                steps = CopyProgress(progress, passes, folder)
+                request = self._restoring(new_name, replace)
+                made = copy(keeper, there.engine.keeper, request, steps, __version__, self.clock)
             moves = places[0] != places[1] and origin.project_of(name)
             if owner := there.resolver.owner() if moves else there.project_of(new_name):
                 there.engine.assign(new_name, owner)

@@ -55,3 +55,10 @@ def expanded(path: str | Path) -> Path:
         return Path(path).expanduser()
     except RuntimeError:
         raise BadSetting(f"{path!s:.100} cannot be found: there is no such user.") from None
+
+
+def working_directory() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was removed
+        return ""

@@ -23,7 +23,7 @@ from memsweep.adopt.notes import (
     text_of,
 )
 from memsweep.errors import BadInput
-from memsweep.model.adopt import ABSENT, Change, ClientReceipt, Place, digest_of
+from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, Place, digest_of
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 PLACES = st.builds(Place, st.just("s"), st.sampled_from(["a.md", "b.md", "deep/c.md"]))
@@ -109,7 +109,7 @@ def test_every_content_that_was_seen_is_in_the_mirror_and_what_went_is_lost(disk
 @given(st.dictionaries(PLACES, CONTENTS), st.dictionaries(PLACES, CONTENTS))
 def test_a_receipt_explains_its_changes_and_leads_back(before, after):
     changes = tuple(
-        Change(place, *(digest_of(disk[place]) if place in disk else ABSENT for disk in (before, after)))
+        FileChange(place, *(digest_of(disk[place]) if place in disk else ABSENT for disk in (before, after)))
         for place in sorted({*before, *after})
     )
     receipt = ClientReceipt("clrcpt_000000000000", "claude", NOW, "apply", changes)

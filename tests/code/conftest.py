@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.code.sandbox import Sandbox
 from memsweep.store.file import connect
-from tests.code.desk import Desk
+from tests.code.indexed_workspace import IndexedWorkspace
 from tests.code.trees import repository
 
 FILES = {
@@ -35,8 +35,8 @@ def sandbox(parsers: Sandbox) -> Sandbox:
 
 
 @pytest.fixture
-def desk(home: Path, sandbox: Sandbox, unsynced: None) -> Iterator[Desk]:
-    with Desk(home, sandbox) as made:
+def workspace(home: Path, sandbox: Sandbox, unsynced: None) -> Iterator[IndexedWorkspace]:
+    with IndexedWorkspace(home, sandbox) as made:
         yield made
 
 

@@ -14,7 +14,7 @@ import memsweep.remember.recall
 import memsweep.store.sqlite.engine  # noqa: F401
 from memsweep.code import index
 from memsweep.code.sandbox import Sandbox
-from tests.code.desk import Desk
+from tests.code.indexed_workspace import IndexedWorkspace
 from tests.support.waiting import PATIENCE
 
 _context = multiprocessing.get_context("forkserver")
@@ -66,8 +66,8 @@ def _index(pipe: Connection, home: str, root: str, batch_chunks: int, options: d
             pipe.recv()
 
     index._BATCH_CHUNKS = batch_chunks
-    with Sandbox() as sandbox, Desk(Path(home), sandbox) as desk:
+    with Sandbox() as sandbox, IndexedWorkspace(Path(home), sandbox) as workspace:
         pipe.send("begun")
-        result = desk.memory.code.index(root, progress=progress, **options)
+        result = workspace.memory.code.index(root, progress=progress, **options)
         pipe.send({name: getattr(result, name) for name in ("files_indexed", "files_moved", "chunks_embedded")})
     os._exit(0)

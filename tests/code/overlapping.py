@@ -7,7 +7,7 @@ from typing import Any
 
 from memsweep.code.request import make_scope
 from memsweep.code.walk import walk
-from tests.code.desk import Desk
+from tests.code.indexed_workspace import IndexedWorkspace
 
 ROOTS = ("", "sub", "sub/deep")
 PATHS = ("a.py", "sub/a.py", "sub/b.md", "sub/deep/a.py", "sub/deep/c.txt", "other/d.py")
@@ -15,11 +15,11 @@ CONTENTS = ("def one(): pass\n", "def two(): pass\n", "words\n", "")
 IGNORED = ("", "a.py\n", "deep/\n", "*.md\n")
 
 
-class World:
+class OverlappingRoots:
     """A folder, the roots that were indexed in it, and what each listed when it was last walked."""
 
-    def __init__(self, desk: Desk, root: Path) -> None:
-        self.desk, self.root = desk, root
+    def __init__(self, workspace: IndexedWorkspace, root: Path) -> None:
+        self.workspace, self.root = workspace, root
         self.listed: dict[str, set[str]] = {}
         self.untouched: set[str] = set()
         """Files with text that are as some root has read them."""
@@ -50,11 +50,11 @@ class World:
 
     def prune(self) -> None:
         if self.listed:
-            self.desk.memory.sweep.prune("stale_code", confirm=True, allow_large=True)
+            self.workspace.memory.sweep.prune("stale_code", confirm=True, allow_large=True)
 
     def index(self, folder: str) -> None:
         root = self.root / folder
-        self.desk.index(root)
+        self.workspace.index(root)
         seen = walk(make_scope(str(root))).present
         self.listed[folder] = {str(Path(folder) / path) for path in seen}
         fresh = self.fresh()
@@ -79,7 +79,7 @@ class World:
         found: dict[str, str] = {}
         every: set[str] = set()
         for folder in ROOTS:
-            for path, file in self.desk.live(self.root / folder).items():
+            for path, file in self.workspace.live(self.root / folder).items():
                 place = str(Path(folder) / path)
                 assert place not in every, f"{place} has two memories"
                 every.add(place)

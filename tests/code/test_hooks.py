@@ -15,7 +15,7 @@ from memsweep.code.hooks import HOOKS, Hooks, find_hooks
 from memsweep.code.lock import one_at_a_time
 from memsweep.errors import BadInput, Conflict, StoreReadOnly
 from memsweep.settings import load_settings
-from tests.code.desk import live
+from tests.code.indexed_workspace import live
 from tests.code.trees import GIT_SETTINGS, git, repository
 from tests.support import store_files
 from tests.support.commands import ORDINARY, environment, memsweep

@@ -14,9 +14,9 @@ from memsweep.code.hooks import HOOKS, find_hooks
 from memsweep.code.listing import list_files
 from memsweep.code.watch import watch
 from memsweep.errors import BadInput
-from tests.code.desk import Desk
 from tests.code.gitindexes import write_index
 from tests.code.hostile import FILES, TRAPS, committed, program, spring
+from tests.code.indexed_workspace import IndexedWorkspace
 from tests.code.test_watch import watching
 from tests.code.trees import git, grow, names, repository
 from tests.support.commands import memsweep
@@ -28,7 +28,7 @@ REAL_GIT = shutil.which("git") or "git"
 
 
 @pytest.mark.parametrize("name", TRAPS)
-def test_nothing_that_a_repository_names_is_run(desk: Desk, tmp_path: Path, name: str) -> None:
+def test_nothing_that_a_repository_names_is_run(workspace: IndexedWorkspace, tmp_path: Path, name: str) -> None:
     evil, marker = program(tmp_path)
     trap = TRAPS[name]
     spring(trap, trap.build(tmp_path / "shown", evil))
@@ -36,9 +36,9 @@ def test_nothing_that_a_repository_names_is_run(desk: Desk, tmp_path: Path, name
     marker.unlink()
 
     root = trap.build(tmp_path / "indexed", evil)
-    assert desk.index(root).files_indexed > 0
-    assert set(desk.live(root)) >= ALL
-    next(watch(str(root), lambda: desk.index(root), threading.Event(), tmp_path))
+    assert workspace.index(root).files_indexed > 0
+    assert set(workspace.live(root)) >= ALL
+    next(watch(str(root), lambda: workspace.index(root), threading.Event(), tmp_path))
     assert not marker.exists()
 
 
@@ -171,7 +171,7 @@ OUTSIDE = [b"../secret.py", b"../../secret.py", b"kept/../../secret.py", b"/etc/
 
 @pytest.mark.parametrize("way", ["by git", "by walking"])
 def test_a_name_in_the_index_does_not_lead_out_of_the_root(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+    workspace: IndexedWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     root = repository(tmp_path / "repo", {**FILES, "x": "#!/usr/bin/python\n"})
     grow(tmp_path, {"secret.py": "def secret(): pass\n"})
@@ -180,8 +180,8 @@ def test_a_name_in_the_index_does_not_lead_out_of_the_root(
         monkeypatch.setenv("PATH", str(tmp_path))
     listed = list_files(str(root), frozenset()).names
     assert set(listed) == {*ALL, "x"}
-    desk.index(root, languages=["python"])
-    assert set(desk.live(root)) == {*ALL, "x"}
+    workspace.index(root, languages=["python"])
+    assert set(workspace.live(root)) == {*ALL, "x"}
 
 
 # nothing that blocks or never ends

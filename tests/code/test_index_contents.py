@@ -10,7 +10,7 @@ import pytest
 from memsweep.app import App
 from memsweep.code.sandbox import Sandbox
 from tests.code.conftest import FILES
-from tests.code.desk import Desk, live, problems
+from tests.code.indexed_workspace import IndexedWorkspace, live, problems
 from tests.code.test_sandbox import BAD_WORKER
 from tests.code.trees import grow, repository
 from tests.support import store_files
@@ -35,22 +35,22 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_odd_text_is_kept_found_and_left_alone(desk: Desk, tmp_path: Path, name: str) -> None:
+def test_odd_text_is_kept_found_and_left_alone(workspace: IndexedWorkspace, tmp_path: Path, name: str) -> None:
     root = repository(tmp_path / "odd", {name: ODD[name]})
-    result = desk.index(root)
+    result = workspace.index(root)
     assert (result.files_indexed, result.warnings) == (1, ())
-    file = desk.live(root)[name]
+    file = workspace.live(root)[name]
     assert "".join(chunk[0] for chunk in file.content["chunks"]) == file.content["text"]
-    assert [hit.code.path for hit in desk.hits("findme")][:1] == [name]
-    assert problems(desk.file) == []
+    assert [hit.code.path for hit in workspace.hits("findme")][:1] == [name]
+    assert problems(workspace.file) == []
     (root / name).write_bytes(ODD[name] + ODD[name][-40:])
-    desk.index(root)
-    assert desk.content(root) == desk.anew(root)
-    assert problems(desk.file) == []
-    assert desk.index(root).chunks_embedded == 0
+    workspace.index(root)
+    assert workspace.content(root) == workspace.anew(root)
+    assert problems(workspace.file) == []
+    assert workspace.index(root).chunks_embedded == 0
 
 
-def test_odd_names_of_things_do_no_harm(desk: Desk, tmp_path: Path) -> None:
+def test_odd_names_of_things_do_no_harm(workspace: IndexedWorkspace, tmp_path: Path) -> None:
     root = repository(
         tmp_path / "odd",
         {
@@ -60,9 +60,9 @@ def test_odd_names_of_things_do_no_harm(desk: Desk, tmp_path: Path) -> None:
             "names.py": "def ａ(): pass\n\n\ndef a(): pass\n\n\ndef A(): pass\n",  # equal when normalised
         },
     )
-    assert desk.index(root).files_indexed == 4
-    assert desk.content(root) == desk.anew(root)
-    assert problems(desk.file) == []
+    assert workspace.index(root).files_indexed == 4
+    assert workspace.content(root) == workspace.anew(root)
+    assert problems(workspace.file) == []
 
 
 def test_secrets_are_not_indexed_and_the_list_can_be_extended(
@@ -92,60 +92,60 @@ def test_secrets_are_not_indexed_and_the_list_can_be_extended(
     assert set(live(store_files.file_of(home), root)) == {"credentials.py"}
 
 
-def test_a_file_that_becomes_a_secret_is_hidden(desk: Desk, repo: Path) -> None:
-    desk.index(repo)
+def test_a_file_that_becomes_a_secret_is_hidden(workspace: IndexedWorkspace, repo: Path) -> None:
+    workspace.index(repo)
     (repo / "app.py").rename(repo / ".env")
-    result = desk.index(repo)
+    result = workspace.index(repo)
     assert (result.files_moved, result.files_removed) == (0, 1)
-    assert not any("second" in hit.text for hit in desk.hits("first second"))
+    assert not any("second" in hit.text for hit in workspace.hits("first second"))
 
 
 @pytest.mark.slow
 def test_a_grammar_that_crashes_costs_one_file_its_symbols(home: Path, repo: Path, unsynced: None) -> None:
     grow(repo, {"bad.py": "def CRASH(): pass\n", "worse.py": "def HANG(): pass\n"})
-    with Sandbox(program=BAD_WORKER, seconds_per_file=0.5) as sandbox, Desk(home, sandbox) as desk:
-        result = desk.index(repo)
+    with Sandbox(program=BAD_WORKER, seconds_per_file=0.5) as sandbox, IndexedWorkspace(home, sandbox) as workspace:
+        result = workspace.index(repo)
         assert (result.files_indexed, result.functions_found) == (len(FILES) + 2, 5)
         assert [warning.partition(":")[0] for warning in result.warnings] == ["bad.py", "worse.py"]
         assert "crashed" in result.warnings[0]
         assert "longer than 0.5 seconds" in result.warnings[1]
-        assert {hit.code.path for hit in desk.hits("CRASH HANG")} >= {"bad.py", "worse.py"}
-        assert desk.index(repo).files_unchanged == len(FILES) + 2
-        assert problems(desk.file) == []
+        assert {hit.code.path for hit in workspace.hits("CRASH HANG")} >= {"bad.py", "worse.py"}
+        assert workspace.index(repo).files_unchanged == len(FILES) + 2
+        assert problems(workspace.file) == []
 
 
-def test_links_are_not_followed_and_lead_nowhere(desk: Desk, repo: Path, tmp_path: Path) -> None:
+def test_links_are_not_followed_and_lead_nowhere(workspace: IndexedWorkspace, repo: Path, tmp_path: Path) -> None:
     outside = grow(tmp_path / "outside", {"secret.py": "def outside(): pass\n"})
     (repo / "loop").symlink_to(repo)
     (repo / "out").symlink_to(outside)
     (repo / "file.py").symlink_to(outside / "secret.py")
     (repo / "dead.py").symlink_to("nowhere")
-    assert desk.index(repo).files_seen == len(FILES)
+    assert workspace.index(repo).files_seen == len(FILES)
     (repo / "app.py").unlink()
     (repo / "app.py").symlink_to(outside / "secret.py")
-    desk.index(repo)
-    assert desk.stale(repo) == {"app.py"}
+    workspace.index(repo)
+    assert workspace.stale(repo) == {"app.py"}
 
 
-def test_a_file_that_outgrows_the_limit_becomes_stale_with_a_warning(desk: Desk, repo: Path) -> None:
-    desk.index(repo, max_file_size=200)
-    before = desk.live(repo)["app.py"]
+def test_a_file_that_outgrows_the_limit_becomes_stale_with_a_warning(workspace: IndexedWorkspace, repo: Path) -> None:
+    workspace.index(repo, max_file_size=200)
+    before = workspace.live(repo)["app.py"]
     (repo / "app.py").write_text(FILES["app.py"] * 10)
-    result = desk.index(repo, max_file_size=200)
+    result = workspace.index(repo, max_file_size=200)
     size = len(FILES["app.py"]) * 10
     assert (result.files_seen, result.files_removed, result.stale_memories) == (len(FILES) - 1, 1, 1)
     assert result.warnings == (
         f"app.py: it has {size} bytes now, more than the 200 of max_file_size; its memory is stale",
     )
-    assert desk.stale(repo) == {"app.py"}
-    assert "app.py" not in {hit.code.path for hit in desk.hits("first second sep")}
-    again = desk.index(repo, max_file_size=200)
+    assert workspace.stale(repo) == {"app.py"}
+    assert "app.py" not in {hit.code.path for hit in workspace.hits("first second sep")}
+    again = workspace.index(repo, max_file_size=200)
     assert (again.files_removed, again.stale_memories, again.warnings) == (0, 1, ()), "said once"
-    assert desk.index(repo).files_indexed == 1
-    assert desk.live(repo)["app.py"].id == before.id
+    assert workspace.index(repo).files_indexed == 1
+    assert workspace.live(repo)["app.py"].id == before.id
 
 
-def test_a_narrower_filter_alone_makes_nothing_stale(desk: Desk, repo: Path) -> None:
-    desk.index(repo)
-    result = desk.index(repo, max_file_size=50)
+def test_a_narrower_filter_alone_makes_nothing_stale(workspace: IndexedWorkspace, repo: Path) -> None:
+    workspace.index(repo)
+    result = workspace.index(repo, max_file_size=50)
     assert (result.files_removed, result.stale_memories, result.warnings) == (0, 0, ())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from memsweep.code.sandbox import Sandbox
-from tests.code.desk import Desk, File, files, live, problems
 from tests.code.index_children import Indexer
+from tests.code.indexed_workspace import File, IndexedWorkspace, files, live, problems
 from tests.code.trees import git, repository
 from tests.support import store_files
 from tests.support.counts import rounds
@@ -52,9 +52,9 @@ def run_until(home: Path, root: Path, cpu_seconds: float) -> None:
     child.kill()
 
 
-def runs(desk: Desk) -> int:
+def runs(workspace: IndexedWorkspace) -> int:
     """How many have come to their end."""
-    return int(store_files.query(desk.file, "select sum(runs) from code_scope")[0])
+    return int(store_files.query(workspace.file, "select sum(runs) from code_scope")[0])
 
 
 @pytest.mark.soak
@@ -72,33 +72,33 @@ def test_kill_9_at_random_moments_leaves_whole_files_and_the_staleness_of_the_la
     lasts = (whole.cpu_seconds() or begins) - begins
     whole.end()
     killed = 0
-    with Desk(home, sandbox) as desk:
+    with IndexedWorkspace(home, sandbox) as workspace:
         for number in range(10 * KILLS):  # on a busy machine, many have ended before they are killed
             if number >= KILLS and killed > KILLS // 4:
                 break
-            before, complete = files(desk.file, root), runs(desk)
+            before, complete = files(workspace.file, root), runs(workspace)
             shake(root, chance)
-            fresh = fresh_index(desk, root)
+            fresh = fresh_index(workspace, root)
             run_until(home, root, begins + chance.random() * lasts)
-            ended = runs(desk) > complete
+            ended = runs(workspace) > complete
             killed += not ended
-            crashed = files(desk.file, root)
+            crashed = files(workspace.file, root)
             check_whole(before, crashed, fresh, ended)
-            assert problems(desk.file) == []
-            result = desk.index(root)
-            after = live(desk.file, root)
+            assert problems(workspace.file) == []
+            result = workspace.index(root)
+            after = live(workspace.file, root)
             assert [file.content for file in after.values()] == [file.content for file in fresh.values()]
             assert result.chunks_embedded <= missing_pieces(crashed, after)
-            assert desk.index(root).chunks_embedded == 0
+            assert workspace.index(root).chunks_embedded == 0
     assert killed > KILLS // 4
 
 
-def fresh_index(desk: Desk, root: Path) -> dict[str, File]:
-    other = desk.app.memory(f"fresh-{len(desk.app.workspaces())}")
+def fresh_index(workspace: IndexedWorkspace, root: Path) -> dict[str, File]:
+    other = workspace.app.memory(f"fresh-{len(workspace.app.workspaces())}")
     other.code.index(root)
-    path = next(path for path in desk.file.parent.glob("*.db") if path != desk.file and live(path, root))
+    path = next(path for path in workspace.file.parent.glob("*.db") if path != workspace.file and live(path, root))
     found = live(path, root)
-    desk.app.delete_workspace(other.workspace_id, confirm=True)
+    workspace.app.delete_workspace(other.workspace_id, confirm=True)
     path.unlink()
     return found
 

@@ -23,7 +23,7 @@ from memsweep.code import index
 from memsweep.code.request import make_scope
 from memsweep.code.sandbox import Sandbox
 from memsweep.code.walk import walk
-from tests.code.desk import Crash, Desk, File, file_of, files, live, problems
+from tests.code.indexed_workspace import Crash, File, IndexedWorkspace, file_of, files, live, problems
 from tests.code.trees import git
 from tests.support.counts import rounds
 
@@ -77,11 +77,11 @@ run = st.one_of(
 steps = st.lists(st.tuples(st.lists(change, min_size=1, max_size=4), run), min_size=1, max_size=5)
 
 
-class World:
+class FollowedRepository:
     """A repository, a workspace that follows it, and what is done to both."""
 
-    def __init__(self, desk: Desk, root: Path) -> None:
-        self.app, self.embedder, self.memory, self.root = desk.app, desk.embedder, desk.memory, root
+    def __init__(self, workspace: IndexedWorkspace, root: Path) -> None:
+        self.app, self.embedder, self.memory, self.root = workspace.app, workspace.embedder, workspace.memory, root
         self.fresh_names = (f"fresh-{number}" for number in count())
         self.commits: list[str] = []
         git(root, "init", "-q", "-b", "main")
@@ -268,13 +268,13 @@ def small_batches() -> Iterator[None]:
 
 
 @contextmanager
-def new_world(sandbox: Sandbox) -> Iterator[World]:
+def new_repository(sandbox: Sandbox) -> Iterator[FollowedRepository]:
     with tempfile.TemporaryDirectory(prefix="memsweep-law-") as folder:
         root = Path(folder, "root")
         root.mkdir()
         small_pieces = {"MEMSWEEP_CHUNKING_SIZE": "16", "MEMSWEEP_CHUNKING_OVERLAP": "0"}
-        with Desk(Path(folder, "home"), sandbox, **small_pieces) as desk:
-            yield World(desk, root)
+        with IndexedWorkspace(Path(folder, "home"), sandbox, **small_pieces) as workspace:
+            yield FollowedRepository(workspace, root)
 
 
 @pytest.mark.soak
@@ -284,11 +284,11 @@ def new_world(sandbox: Sandbox) -> Iterator[World]:
 def test_after_any_history_the_index_is_that_of_a_new_workspace(
     sandbox: Sandbox, unsynced: None, small_batches: None, steps: list[Any]
 ) -> None:
-    with new_world(sandbox) as world:
+    with new_repository(sandbox) as followed:
         for changes, run in steps:
             for step in changes:
-                world.do(step)
-            world.do(run)
-        world.index({})
-        assert world.index({}) == 0
-        assert problems(file_of(world.memory)) == []
+                followed.do(step)
+            followed.do(run)
+        followed.index({})
+        assert followed.index({}) == 0
+        assert problems(file_of(followed.memory)) == []

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.code.conftest import FILES
-from tests.code.desk import live, problems, stale
+from tests.code.indexed_workspace import live, problems, stale
 from tests.code.trees import grow, repository
 from tests.support import store_files
 from tests.support.client import RawServer, ServerClient, ToolFailed, connected, raw_server

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.code.desk import Desk
+from tests.code.indexed_workspace import IndexedWorkspace
 from tests.code.test_standard_library import LIBRARY
 from tests.support.counts import THOROUGH
 
@@ -27,10 +27,10 @@ def counted_by_ast(place: Path) -> tuple[int, int] | None:
     return functions, sum(isinstance(node, ast.ClassDef) for node in nodes)
 
 
-def check(desk: Desk, root: Path) -> int:
-    result = desk.index(root, languages=["python"], max_file_size=10_000_000)
+def check(workspace: IndexedWorkspace, root: Path) -> int:
+    result = workspace.index(root, languages=["python"], max_file_size=10_000_000)
     assert (result.files_unreadable, result.warnings) == (0, ())
-    files = desk.live(root)
+    files = workspace.live(root)
     counts = {path: tuple(file.content["counts"][1:3]) for path, file in files.items()}
     assert (result.functions_found, result.classes_found) == tuple(map(sum, zip(*counts.values(), strict=True)))
     expected = {path: counted_by_ast(root / path) for path in files}
@@ -40,11 +40,11 @@ def check(desk: Desk, root: Path) -> int:
 
 
 @pytest.mark.slow
-def test_packages_of_the_standard_library_are_counted_as_python_counts_them(desk: Desk) -> None:
-    assert sum(check(desk, LIBRARY / package) for package in PACKAGES) > 100
+def test_packages_of_the_standard_library_are_counted_as_python_counts_them(workspace: IndexedWorkspace) -> None:
+    assert sum(check(workspace, LIBRARY / package) for package in PACKAGES) > 100
 
 
 @pytest.mark.soak
 @pytest.mark.skipif(not THOROUGH, reason="some minutes")
-def test_the_whole_standard_library_with_its_tests_is_counted_as_python_counts_it(desk: Desk) -> None:
-    assert check(desk, LIBRARY) > 1000
+def test_the_whole_standard_library_with_its_tests_is_counted_as_python_counts_it(workspace: IndexedWorkspace) -> None:
+    assert check(workspace, LIBRARY) > 1000

@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.app import Memory
 from memsweep.code.exclude import has_machine_made_name, is_minified
-from tests.code.desk import Desk
+from tests.code.indexed_workspace import IndexedWorkspace
 from tests.code.trees import grow
 from tests.support.engines import on_every_engine
 
@@ -65,7 +65,7 @@ def test_what_a_machine_made_is_not_indexed(memory: Memory, tmp_path: Path) -> N
 
 
 def test_an_index_of_before_drops_what_is_left_out_now(
-    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    workspace: IndexedWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from memsweep.code.text import Decoded
 
@@ -75,9 +75,9 @@ def test_an_index_of_before_drops_what_is_left_out_now(
         before.setattr("memsweep.code.index._is_wanted", lambda path, text, language: True)
         before.setattr("memsweep.code.index.judged_by", lambda action: "rules2")
         before.setattr("memsweep.code.walk.has_machine_made_name", lambda path: False)
-        desk.index(root)
-        assert set(desk.live(root)) == {*MADE, "src/app.js"}
-    result = desk.index(root)
+        workspace.index(root)
+        assert set(workspace.live(root)) == {*MADE, "src/app.js"}
+    result = workspace.index(root)
     assert (result.files_indexed, result.files_removed, result.files_unchanged) == (0, len(MADE), 1)
-    assert set(desk.live(root)) == {"src/app.js"}
-    assert desk.index(root).files_removed == 0
+    assert set(workspace.live(root)) == {"src/app.js"}
+    assert workspace.index(root).files_removed == 0

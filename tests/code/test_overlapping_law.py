@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsweep.code.sandbox import Sandbox
-from tests.code.desk import Desk
-from tests.code.overlapping import CONTENTS, IGNORED, PATHS, ROOTS, World
+from tests.code.indexed_workspace import IndexedWorkspace
+from tests.code.overlapping import CONTENTS, IGNORED, PATHS, ROOTS, OverlappingRoots
 from tests.support.counts import rounds
 from tests.support.memory_disk import MEMORY_DISK
 
@@ -30,8 +30,11 @@ histories = st.lists(st.one_of(change, index), min_size=3, max_size=16)
 @settings(max_examples=rounds(15, 40))
 @given(steps=histories)
 def test_no_history_leaves_two_memories_or_an_old_text(sandbox: Sandbox, unsynced: None, steps: list[Any]) -> None:
-    with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder, Desk(Path(folder) / "home", sandbox) as desk:
-        world = World(desk, Path(folder) / "r")
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder,
+        IndexedWorkspace(Path(folder) / "home", sandbox) as workspace,
+    ):
+        overlap = OverlappingRoots(workspace, Path(folder) / "r")
         for step in steps:
-            world.do(*step)
-        world.settle()
+            overlap.do(*step)
+        overlap.settle()

@@ -32,8 +32,8 @@ def memories(memory: Memory) -> dict[str, list[tuple[str, bool]]]:
     """By their place on disk: the ids of the memories, and whether they are stale."""
     store = store_of(memory)
     found = defaultdict(list)
-    for root in store.code_roots():
-        for file in store.code_files(root):
+    for root in store.code.roots():
+        for file in store.code.files(root):
             if file.memory_id:
                 found[f"{root}/{file.path}"].append((file.memory_id, file.stale))
     return dict(found)
@@ -192,8 +192,8 @@ def test_roots_beside_each_other_do_not_meet(memory: Memory, tmp_path: Path) -> 
         grow(tmp_path / name, {"a.py": "def heron():\n    return 1\n"})
         memory.code.index(tmp_path / name)
     assert memory.stats().total_memories == 2
-    assert not any(file.mark.digest == LISTED for root in store_of(memory).code_roots()
-                   for file in store_of(memory).code_files(root))  # fmt: skip
+    assert not any(file.mark.digest == LISTED for root in store_of(memory).code.roots()
+                   for file in store_of(memory).code.files(root))  # fmt: skip
 
 
 @on_every_engine
@@ -228,9 +228,9 @@ def double(memory: Memory, repo: Path) -> tuple[str, str]:
     memory.code.index(repo / "sub")
     inner = one_each(memory, repo)["sub/heron.py"]
     store = store_of(memory)
-    roots = store.code_roots
+    roots = store.code.roots
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(type(store), "code_roots", lambda self: [])
+        patch.setattr(type(store.code), "roots", lambda self: [])
         patch.setattr("memsweep.store.sqlite.code.refuse_doubles", lambda *_: None)
         patch.setattr("memsweep.store.falkor.code._refuse_doubles", lambda *_: None)
         memory.code.index(repo)

@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.app import Memory
 from memsweep.code.fingerprint import FINE_TICK_NS
-from tests.code.desk import Desk
+from tests.code.indexed_workspace import IndexedWorkspace
 from tests.code.test_exclude import ACCOUNT, KEY, KUBECONFIG
 from tests.code.trees import git, grow, repository
 from tests.support import store_files
@@ -29,12 +29,12 @@ SECRETS: dict[str, str | bytes] = {
 }
 
 
-def test_secrets_are_not_indexed_by_name_or_by_content(desk: Desk, tmp_path: Path) -> None:
+def test_secrets_are_not_indexed_by_name_or_by_content(workspace: IndexedWorkspace, tmp_path: Path) -> None:
     root = repository(tmp_path / "r", {**PLAIN, **SECRETS})
     git(root, "add", "-f", ".")  # that somebody tracks them does not matter
-    desk.index(root)
-    assert set(desk.live(root)) == set(PLAIN)
-    assert not any("PRIVATE KEY" in hit.text for hit in desk.hits("private key token service_account"))
+    workspace.index(root)
+    assert set(workspace.live(root)) == set(PLAIN)
+    assert not any("PRIVATE KEY" in hit.text for hit in workspace.hits("private key token service_account"))
 
 
 @pytest.fixture
@@ -47,31 +47,33 @@ def old_rules(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 
 
 def test_an_index_of_before_drops_what_is_a_secret_now(
-    desk: Desk, tmp_path: Path, old_rules: pytest.MonkeyPatch
+    workspace: IndexedWorkspace, tmp_path: Path, old_rules: pytest.MonkeyPatch
 ) -> None:
     root = repository(tmp_path / "r", {**PLAIN, **SECRETS})
-    desk.index(root)
-    assert set(desk.live(root)) == {*PLAIN, *SECRETS}
+    workspace.index(root)
+    assert set(workspace.live(root)) == {*PLAIN, *SECRETS}
     old_rules.undo()
-    result = desk.index(root)
+    result = workspace.index(root)
     assert (result.files_indexed, result.files_removed) == (0, len(SECRETS))
-    assert (set(desk.live(root)), desk.stale(root)) == (set(PLAIN), set(SECRETS))
-    result = desk.index(root)
+    assert (set(workspace.live(root)), workspace.stale(root)) == (set(PLAIN), set(SECRETS))
+    result = workspace.index(root)
     assert (result.files_indexed, result.files_removed) == (0, 0)
-    assert desk.embedder.texts == []
+    assert workspace.embedder.texts == []
 
 
-def test_what_was_looked_through_is_not_read_again(desk: Desk, tmp_path: Path, old_rules: pytest.MonkeyPatch) -> None:
+def test_what_was_looked_through_is_not_read_again(
+    workspace: IndexedWorkspace, tmp_path: Path, old_rules: pytest.MonkeyPatch
+) -> None:
     root = repository(tmp_path / "r", dict(PLAIN))
     newest = max(file.stat().st_ctime_ns for file in root.rglob("*.*"))
     wait_for(lambda: time.time_ns() > newest + 2 * FINE_TICK_NS, "the files to be old enough for their stamps to count")
-    desk.index(root)
+    workspace.index(root)
     old_rules.undo()
-    desk.index(root)
-    before = store_files.query(desk.file, "select path, digest, read_at_ns from code_file")
+    workspace.index(root)
+    before = store_files.query(workspace.file, "select path, digest, read_at_ns from code_file")
     assert all(digest.startswith("rules") for _, digest, _ in before)
-    desk.index(root)
-    assert store_files.query(desk.file, "select path, digest, read_at_ns from code_file") == before
+    workspace.index(root)
+    assert store_files.query(workspace.file, "select path, digest, read_at_ns from code_file") == before
 
 
 @on_every_engine

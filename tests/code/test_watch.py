@@ -18,7 +18,7 @@ import pytest
 
 from memsweep.code.lock import one_at_a_time
 from tests.code.conftest import FILES
-from tests.code.desk import live, problems, stale
+from tests.code.indexed_workspace import live, problems, stale
 from tests.code.trees import git, grow, repository
 from tests.support import store_files
 from tests.support.commands import MEMSWEEP, Ran, environment, memsweep

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from memsweep.app import App
 from memsweep.embed import minilm
-from memsweep.embed.carried import windows as windows_of
 from memsweep.embed.minilm import MiniLMEmbedder
+from memsweep.embed.packaged import windows as windows_of
 from memsweep.errors import BadSetting, EmbedderError, ModelMismatch
 from memsweep.model.memory import EmbeddingModel
 from memsweep.remember.fusion import WEIGHTS_OF_MODELS

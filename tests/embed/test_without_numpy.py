@@ -76,7 +76,7 @@ def test_a_search_has_the_same_hits_and_the_same_relevance(make: Callable[..., A
     fact = {"from": "The harbour office", "relation": "keeps", "to": "keys of Lisbon"}
     memory.remember("They told us.", relations=[fact])
 
-    def told(memory: Memory, mode: SearchMode) -> list[list[tuple[str, float, float]]]:
+    def found(memory: Memory, mode: SearchMode) -> list[list[tuple[str, float, float]]]:
         pages = [memory.search(query, mode=mode) for query in QUERIES]
         pages.append(memory.search(QUERIES[0], mode=mode, filters={"kind": "fact"}))
         return [
@@ -84,9 +84,9 @@ def test_a_search_has_the_same_hits_and_the_same_relevance(make: Callable[..., A
         ]
 
     for mode in MODES:
-        warm = told(memory, mode)
+        warm = found(memory, mode)
         with without_numpy():
-            assert told(make().memory(), mode) == warm
+            assert found(make().memory(), mode) == warm
         assert [text for text, *_ in warm[-1]] == ["The harbour office keeps keys of Lisbon"]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 from memsweep.errors import MemsweepError
 from memsweep.gc.collect import CollectorDependencies
+from memsweep.model.care import RestoreRequest
 from memsweep.model.ids import make_id
 from memsweep.store.falkor import reading, row_codec
 from memsweep.store.falkor.engine import FalkorEngine
@@ -22,7 +23,7 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import portable
 from memsweep.store.protocol import Engine, Store
 from memsweep.store.sqlite.engine import SqliteEngine
-from tests.gc.stores import NOW, Place, Plot, embed, planted
+from tests.gc.stores import NOW, Place, StoreSpec, embed, store_with
 from tests.support import store_files
 from tests.support.engines import falkor_server
 
@@ -75,9 +76,9 @@ class BothEngines:
 
     def both(self, act: Callable[[Side], Any]) -> Any:
         """Do it on both sides: the same answer or the same refusal; the answer."""
-        told, said = outcome(self.sqlite, act), outcome(self.falkor, act)
-        assert said == told, f"falkor: {said}\nsqlite: {told}"
-        return told[1]
+        shown, said = outcome(self.sqlite, act), outcome(self.falkor, act)
+        assert said == shown, f"falkor: {said}\nsqlite: {shown}"
+        return shown[1]
 
     def same(self) -> None:
         """Both sides hold the same."""
@@ -151,16 +152,16 @@ def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
     """Rows without the numbers that each engine gives its own records: receipts and plans go by their ids."""
     receipt = {row["id"]: row["uid"] for row in rows.get("receipt", ())}
     plan = {row["id"]: row["uid"] for row in rows.get("plan", ())}
-    told: dict[str, list[str]] = {}
+    shown: dict[str, list[str]] = {}
     for table in (*_IN_TRASH, *_RECORDS, "thread", "memory_tag", "vector", "mention", "relation_source", "supersession",
                   "code_root", "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link", "alias",
                   "merge_move", "revision"):  # fmt: skip
         kept = (row for row in rows.get(table, ()) if row.get("action") != "restore")  # how the copy came here
-        told[table] = sorted(_told(table, row_codec.comparable(row), receipt, plan) for row in kept)
-    return told
+        shown[table] = sorted(_comparable(table, row_codec.comparable(row), receipt, plan) for row in kept)
+    return shown
 
 
-def _told(table: str, row: dict[str, Any], receipt: dict[int, str], plan: dict[int, str]) -> str:
+def _comparable(table: str, row: dict[str, Any], receipt: dict[int, str], plan: dict[int, str]) -> str:
     if table in _IN_TRASH:
         row["trash"] = receipt.get(row["trash"])
     if table == "segment":
@@ -179,15 +180,15 @@ def _told(table: str, row: dict[str, Any], receipt: dict[int, str], plan: dict[i
 
 
 @contextmanager
-def both_engines(plot: Plot, now: datetime = NOW) -> Iterator[BothEngines]:
-    """A planted workspace, and a copy of it in FalkorDB with the same keys."""
-    with planted(plot, now) as place, tempfile.TemporaryDirectory() as folder:
+def both_engines(spec: StoreSpec, now: datetime = NOW) -> Iterator[BothEngines]:
+    """A workspace of some content, and a copy of it in FalkorDB with the same keys."""
+    with store_with(spec, now) as place, tempfile.TemporaryDirectory() as folder:
         engine = FalkorEngine(f"{falkor_server().url}/t{secrets.token_hex(6)}")
         draft = Path(folder) / "copy"
         draft.touch()
         own = SqliteEngine(place.home)
         own.open("default").keeper.copy(draft, draft, "0", now)
-        engine.keeper.install(draft, "default", replace=False, receipt_id="r", actor="tester", now=now)
+        engine.keeper.install(draft, RestoreRequest("default", False, "r", "tester", now))
         try:
             yield BothEngines(place, Side(own), Side(engine))
         finally:

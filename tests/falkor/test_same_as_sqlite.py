@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memsweep.gc import collect, look, run
+from memsweep.gc import collect, review, run
 from memsweep.gc import purge as purging
 from memsweep.gc.chosen import plan_chosen
 from memsweep.gc.explain import explain
@@ -22,7 +22,7 @@ from memsweep.gc.receipts import receipts
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.split import Wanted
+from memsweep.graph.split import SplitRequest
 from memsweep.model.audit import AuditQuery
 from memsweep.model.decay import Rates
 from memsweep.model.memory import NamedThing
@@ -31,7 +31,7 @@ from memsweep.model.plan import Plan, Receipt
 from memsweep.model.strategies import QUICK, WITHOUT_QUESTION
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import NOW, Link, Note, Plot, Thing
+from tests.gc.stores import NOW, Link, Note, StoreSpec, Thing
 from tests.support import falkor
 from tests.support.counts import rounds
 from tests.support.memory_disk import MEMORY_DISK
@@ -72,7 +72,7 @@ class Acting:
         self._look_at(lambda side: collect.plan(self._tools(side), "origin", origin=whose))
 
     def preview(self, number: int, strategy: str) -> None:
-        self.both_engines.both(lambda side: look.previews(self._tools(side), [strategy, *QUICK], 1 + number % 5))
+        self.both_engines.both(lambda side: review.previews(self._tools(side), [strategy, *QUICK], 1 + number % 5))
 
     def _look_at(self, make: Callable[[Side], Plan]) -> None:
         """A plan, its items and its groups, and how it differs from the first one."""
@@ -82,8 +82,8 @@ class Acting:
         self.plans.append(plan.id)
         self.both_engines.both(lambda side: collect.load_plan(self._tools(side), plan.id))
         self.both_engines.both(lambda side: collect.plan_items(self._tools(side), plan.id, 0, 100))
-        self.both_engines.both(lambda side: look.groups(self._tools(side), plan.id, 0, 100, 100))
-        self.both_engines.both(lambda side: look.compare(self._tools(side), self.plans[0], plan.id, 100))
+        self.both_engines.both(lambda side: review.groups(self._tools(side), plan.id, 0, 100, 100))
+        self.both_engines.both(lambda side: review.compare(self._tools(side), self.plans[0], plan.id, 100))
 
     def apply(self, number: int, strategy: str) -> None:
         if self.plans:
@@ -213,7 +213,7 @@ class Acting:
         relations = [f"rel_{1 + each % 14:012}" for each in range(number % 4, number, 9)]
         memories = [f"mem_{1 + number % 6:012}"]
         self.both_engines.align()
-        wanted = Wanted(entity, NamedThing(name), relations, memories)
+        wanted = SplitRequest(entity, NamedThing(name), relations, memories)
         done = self.both_engines.both(lambda side: facts.split(self._graphing(side), wanted))
         self._note_merge(done)
 
@@ -299,21 +299,21 @@ def runs(names: tuple[str, ...], least: int, most: int) -> st.SearchStrategy[lis
 
 
 @contextmanager
-def both_sides(plot: Plot) -> Iterator[Acting]:
+def both_sides(spec: StoreSpec) -> Iterator[Acting]:
     """The same workspace twice, beside folders in which some of its files are missing."""
     with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
         for root in (Path(folder, "0", "src"), Path(folder, "1", "src")):
             root.mkdir(parents=True)
             for name in ("m0.py", "m1.py", "m4.py", "other.py"):
                 (root / name).touch()
-        with both_engines(replace(plot, folder=folder)) as pair:
+        with both_engines(replace(spec, folder=folder)) as pair:
             yield Acting(pair, Path(folder))
 
 
 @given(random_stores(closed=True), runs(ACTS, 1, 8))
 @settings(max_examples=rounds(10, 25))
-def test_any_run_of_acts_gives_the_same_on_falkor(plot: Plot, acts: list[tuple[str, int, str]]) -> None:
-    with both_sides(plot) as acting:
+def test_any_run_of_acts_gives_the_same_on_falkor(spec: StoreSpec, acts: list[tuple[str, int, str]]) -> None:
+    with both_sides(spec) as acting:
         acting.both_engines.same()
         for name, number, strategy in acts:
             acting.act(name, number, strategy)
@@ -323,9 +323,9 @@ def test_any_run_of_acts_gives_the_same_on_falkor(plot: Plot, acts: list[tuple[s
 @given(random_stores(), runs(UPKEEP, 3, 10))
 @settings(max_examples=rounds(10, 25))
 def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
-    plot: Plot, acts: list[tuple[str, int, str]]
+    spec: StoreSpec, acts: list[tuple[str, int, str]]
 ) -> None:
-    with both_sides(plot) as acting:
+    with both_sides(spec) as acting:
         for name, number, strategy in acts:
             acting.act(name, number, strategy)
             acting.both_engines.same()
@@ -360,7 +360,7 @@ def test_what_somebody_names_goes_and_comes_back_the_same_on_falkor(name: str) -
 
 
 _SAME = "the same words twice in one thread, as long as it takes to be told from chance"
-GARBAGE = Plot(
+GARBAGE = StoreSpec(
     notes=(
         Note("a stale file", path="src/m0.py", stale=True),
         Note("a missing file", path="src/m2.py"),
@@ -373,7 +373,7 @@ GARBAGE = Plot(
     things=tuple(Thing(f"Thing {number}") for number in range(9)),
     links=(
         Link(0, 1, weight=0.0),
-        Link(0, 2, weight=0.0, handed_in=True, sources=(6,)),
+        Link(0, 2, weight=0.0, explicit=True, sources=(6,)),
         Link(0, 3, closed=True),
         Link(0, 4, closed=True, sources=(6,)),
         Link(5, 6, weight=0.0),

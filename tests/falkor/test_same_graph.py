@@ -32,11 +32,11 @@ from memsweep.model.memory import (
 )
 from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import content_hash
-from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.falkor.test_same_as_sqlite import Acting
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import NOW, Plot
+from tests.gc.stores import NOW, StoreSpec
 from tests.support import falkor
 from tests.support.counts import rounds
 
@@ -70,7 +70,7 @@ class Dice:
         return f"mem_{1 + self.pick(range(5)):012}"
 
 
-class Knowing(Acting):
+class GraphActing(Acting):
     """Acts on the knowledge graph, beside those of the collector."""
 
     def __init__(self, both_engines: BothEngines) -> None:
@@ -122,22 +122,22 @@ class Knowing(Acting):
         dice = Dice(number)
         ids = [f"ent_{dice.pick(range(1, 12)) + each:012}" for each in range(2)] + ["foreign"]
         things = [
-            EntityRow(
+            ExportedEntity(
                 uid, dice.pick(NAMES), dice.pick(TYPES) or "Concept", dice.share(), dice.pick([True, False]),
                 dice.pick([False, False, True]), dice.time(), dice.time(),
                 dice.pick([None, '[["Once","concept"]]', '[["Thing 1","concept"],["Twice","rule"]]']),
             )
             for uid in ids
         ]  # fmt: skip
-        told = [
-            RelationRow(
+        stated = [
+            ExportedRelation(
                 f"rel_{dice.pick(range(1, 20)):012}", dice.pick(ids), dice.pick(ids), dice.pick(KINDS),
                 dice.pick([None, 0.1 + 0.2, 1.0]), dice.pick(range(3)), dice.pick([True, False]), dice.time(),
                 dice.time(), dice.pick([None, NOW]), dice.pick([None, None, NOW]),
             )
             for _ in range(2)
         ]  # fmt: skip
-        dump = GraphDump(tuple(things), tuple(told))
+        dump = GraphDump(tuple(things), tuple(stated))
         self.both_engines.both(
             lambda side: side.store.whole_graph.load(dump, self.new_id(), "tester", NOW + timedelta(hours=self.hours))
         )
@@ -149,15 +149,17 @@ class Knowing(Acting):
         said = f"{things[0].name} {dice.pick(KINDS)} {things[1].name} {len(self.texts)}."
         text = dice.pick([*self.texts, said])
         self.texts.append(text)
-        told = [NewFact("", Fact(things[0], dice.pick(KINDS), things[1], dice.pick([None, 0.5])))] * dice.pick(range(2))
-        by_hand = [True] * 2 if told else [dice.pick([True, False]), dice.pick([True, False])]
+        stated = [NewFact("", Fact(things[0], dice.pick(KINDS), things[1], dice.pick([None, 0.5])))] * dice.pick(
+            range(2)
+        )
+        by_hand = [True] * 2 if stated else [dice.pick([True, False]), dice.pick([True, False])]
         evidence = dice.pick(range(3))
 
         def act(side: Side) -> Any:
             new_id = self.new_id()
             mentions = [
-                NewMention(new_id("ent"), thing, (0,), handed_in, evidence)
-                for thing, handed_in in zip(things, by_hand, strict=True)
+                NewMention(new_id("ent"), thing, (0,), explicit, evidence)
+                for thing, explicit in zip(things, by_hand, strict=True)
             ]
             new = NewMemory(
                 new_id("mem"),
@@ -165,7 +167,7 @@ class Knowing(Acting):
                 content_hash(text),
                 (NewChunk(new_id("chk"), text, 0, 1, 1, bytes([1, 2, 3, 4])),),
                 tuple(mentions),
-                tuple(NewFact(new_id("rel"), fact.fact) for fact in told),
+                tuple(NewFact(new_id("rel"), fact.fact) for fact in stated),
                 NOW + timedelta(hours=self.hours),
             )
             return side.store.add(new, EmbeddingModel("test", 4))
@@ -227,13 +229,13 @@ acts = st.lists(
 
 
 @given(random_stores(), acts)
-@example(Plot((), (), (), (), ()), [("load", 5_085_167_175, ""), ("prune", 0, "orphaned_entities")])
+@example(StoreSpec((), (), (), (), ()), [("load", 5_085_167_175, ""), ("prune", 0, "orphaned_entities")])
 @settings(max_examples=rounds(12, 30))
 def test_any_run_of_facts_imports_and_texts_gives_the_same_on_falkor(
-    plot: Plot, acts: list[tuple[str, int, str]]
+    spec: StoreSpec, acts: list[tuple[str, int, str]]
 ) -> None:
-    with both_engines(plot) as pair:
-        acting = Knowing(pair)
+    with both_engines(spec) as pair:
+        acting = GraphActing(pair)
         for name, number, strategy in [*acts, ("survey", 0, "")]:
             acting.act(name, number, strategy)
             pair.same_by_id()

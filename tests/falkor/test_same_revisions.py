@@ -8,20 +8,20 @@ import pytest
 
 from memsweep.gc import collect, update
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.gc.killed_at_each_step import NOTE, PLOT, SECRET, TELLING, new_text
-from tests.gc.stores import Link, Note, Plot, Thing
+from tests.gc.killed_at_each_step import NOTE, SECRET, SPEC, TELLING, new_text
+from tests.gc.stores import Link, Note, StoreSpec, Thing
 from tests.support import falkor
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-TOLD = Plot(
+TOLD = StoreSpec(
     notes=(
-        *PLOT.notes,
+        *SPEC.notes,
         Note(f"def key(): return '{SECRET}'", path="key.py", chunks=2),
         Note(f"gone with {SECRET}", stale=True, path="old.py"),
     ),
-    things=(*PLOT.things, Thing(f"key {SECRET}"), Thing(f"other {SECRET}", handed_in=True)),
-    links=(*PLOT.links, Link(4, 5, relation=f"HAS {SECRET}", handed_in=True)),
-    mentions=(*PLOT.mentions, (4, 0, 5), (2, 0, 4)),
+    things=(*SPEC.things, Thing(f"key {SECRET}"), Thing(f"other {SECRET}", explicit=True)),
+    links=(*SPEC.links, Link(4, 5, relation=f"HAS {SECRET}", explicit=True)),
+    mentions=(*SPEC.mentions, (4, 0, 5), (2, 0, 4)),
 )
 
 
@@ -32,7 +32,7 @@ def redact(pair: BothEngines) -> str:
 
 
 def change(side: Side) -> Any:
-    return update.update(side.tools(), NOTE, update.Change("told is another text", ("green",)), new_text)
+    return update.update(side.tools(), NOTE, update.CheckedUpdate("told is another text", ("green",)), new_text)
 
 
 def undo(pair: BothEngines, receipt: str) -> None:

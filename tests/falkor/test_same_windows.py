@@ -21,7 +21,7 @@ from memsweep.settings import load_settings
 from memsweep.store.falkor import reading, row_codec
 from memsweep.store.file import portable
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.gc.stores import NOW, Plot
+from tests.gc.stores import NOW, StoreSpec
 from tests.support import falkor, store_files
 from tests.support.counts import rounds
 
@@ -95,8 +95,8 @@ class Acting:
             self._pair.both(lambda side: _unordered(collect.undo(self._collecting(side), receipt)))
 
     def clear(self, number: int, window: str) -> None:
-        told = self._pair.both(lambda side: collect.clear(self._collecting(side), "DELETE ALL MEMORIES"))
-        self._receipts.append(told.id)
+        shown = self._pair.both(lambda side: collect.clear(self._collecting(side), "DELETE ALL MEMORIES"))
+        self._receipts.append(shown.id)
 
     def purge(self, number: int, window: str) -> None:
         before = NOW + timedelta(hours=self._hours - number % 4)
@@ -120,10 +120,10 @@ class Acting:
         return [f"s{each}" for each in range(number, number + 1 + number % 3)]
 
     def _both(self, name: str, act: Any) -> Any:
-        told = self._pair.both(lambda side: act(self._window(side, name)))
-        if receipt := getattr(told, "receipt_id", None):
+        shown = self._pair.both(lambda side: act(self._window(side, name)))
+        if receipt := getattr(shown, "receipt_id", None):
             self._receipts.append(receipt)
-        return told
+        return shown
 
     def _window(self, side: Side, name: str) -> ContextWindow:
         chosen = load_settings({})
@@ -140,8 +140,8 @@ def _unordered(undone: Any) -> Any:
 def same_windows(pair: BothEngines) -> None:
     """Both hold the same, but for the numbers that each gives its own."""
     with store_files.open_file(pair.place.file) as db:
-        mine = _told(portable.rows_of(db))
-    theirs = _told(reading.dump(pair.falkor.store.graph._graph))  # type: ignore[attr-defined]
+        mine = _comparable(portable.rows_of(db))
+    theirs = _comparable(reading.dump(pair.falkor.store.graph._graph))  # type: ignore[attr-defined]
     for table, wanted in mine.items():
         assert theirs[table] == wanted, table
 
@@ -173,14 +173,14 @@ def _by_number(message: tuple[int, int, int]) -> tuple[int, int]:
     return message[0], message[2]
 
 
-def _told(rows: Rows) -> dict[str, list[str]]:
+def _comparable(rows: Rows) -> dict[str, list[str]]:
     ids = {
         table: {row["id"]: row["uid"] for row in rows.get(table, ())}
         for table in ("project", "segment", "receipt", "plan")
     }
     leads = {"project": "project", "trash": "receipt", "stash": "receipt", "receipt": "receipt", "source": "segment",
              "plan": "plan", "key": "segment"}  # fmt: skip
-    told = {}
+    shown = {}
     for table in ("project", "segment", "segment_link", "receipt", "plan", "plan_item", "audit"):
         listed = [row_codec.comparable(row) for row in rows.get(table, ()) if row.get("action") != "restore"]
         for row in listed:
@@ -188,8 +188,8 @@ def _told(rows: Rows) -> dict[str, list[str]]:
             row.pop("digest", None)
             for name in leads.keys() & row.keys():
                 row[name] = ids[leads[name]].get(row[name], row[name])
-        told[table] = sorted(repr(sorted(row.items())) for row in listed)
-    return told
+        shown[table] = sorted(repr(sorted(row.items())) for row in listed)
+    return shown
 
 
 ACTS = ("add", "add", "add many", "prune", "prune as planned", "restore", "pin", "compress", "delete", "look", "undo",
@@ -204,7 +204,7 @@ acts = st.lists(
 @given(acts)
 @settings(max_examples=rounds(10, 25))
 def test_any_run_of_acts_on_windows_gives_the_same_on_falkor(acts: list[tuple[str, int, str]]) -> None:
-    with both_engines(Plot()) as pair:
+    with both_engines(StoreSpec()) as pair:
         acting = Acting(pair)
         for name, number, window in acts:
             acting.act(name, number, window)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.faults import audited_lives
+from tests.faults import audited_workspaces
 
 NAME = "audits"
 
 
 def run(seed: int) -> dict[str, Any]:
-    return audited_lives.run(seed, "sqlite")
+    return audited_workspaces.run(seed, "sqlite")

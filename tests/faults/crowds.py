@@ -21,9 +21,9 @@ from memsweep.errors import MemsweepError
 from memsweep.services.memory import Memory
 from tests.faults import views
 from tests.faults.histories import PAST, _open, template
+from tests.faults.kill_switch import KillSwitch, Point
 from tests.faults.kills import fresh_look, next_call
 from tests.faults.linear import Call, explains
-from tests.faults.mortal import Mortal, Point
 from tests.faults.slots import Known, Slot, segment_step, step
 from tests.support import store_files
 
@@ -144,7 +144,7 @@ def _fork(place: Path, number: int, seed: int, point: Point) -> int:
         return pid
     status = 1
     try:
-        Mortal(point, place).install()
+        KillSwitch(point, place).install()
         Worker(place, number, random.Random(f"{seed} {number}")).work()
         status = 0
     except BaseException:  # noqa: BLE001  # the last stop of this process
@@ -201,7 +201,7 @@ def check(books: Sequence[Sequence[Call]], place: Path) -> list[str]:
     file = store_files.file_of(place / "home")
     rows = store_files.query(file, _ROWS)
     found = [
-        f"no order explains what happened to {text!r}: {_told(books, rows, text)}"
+        f"no order explains what happened to {text!r}: {_explained(books, rows, text)}"
         for text in TEXTS
         if not _text_is_explained(books, [row for row in rows if row[1] == text], text)
     ]
@@ -252,7 +252,7 @@ def _concerns(call: Call, text: str, ids: set[str]) -> bool:
     return False
 
 
-def _told(books: Sequence[Sequence[Call]], rows: Sequence[Any], text: str) -> str:
+def _explained(books: Sequence[Sequence[Call]], rows: Sequence[Any], text: str) -> str:
     ids = {row[0] for row in rows if row[1] == text}
     calls = sorted((call for book in books for call in book if _concerns(call, text, ids)), key=lambda call: call.begin)
     return f"{[(call.name, call.arguments, call.answer) for call in calls]} left {[r for r in rows if r[1] == text]}"[

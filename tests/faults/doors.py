@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.faults import mortal
+from tests.faults import kill_switch
 from tests.support.warm import take_place, warm_up
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 120.0
-NOWHERE = mortal.Point()
+NOWHERE = kill_switch.Point()
 _YES = {"action": "accept", "content": {"approve": True}}
 _HELLO = {
     "protocolVersion": "2025-11-25",
@@ -124,14 +124,14 @@ class Child:
         return self._status
 
 
-def start(argv: list[str], place: Path, point: mortal.Point, *, execute: bool, **settings: str) -> Child:
+def start(argv: list[str], place: Path, point: kill_switch.Point, *, execute: bool, **settings: str) -> Child:
     """A door of memsweep on the home in `place`, as a child."""
     env = environment(place / "home", **settings)
     report, log = place / "counts.json", place / "log"
     report.unlink(missing_ok=True)
     if execute:
         order = [point.kind, str(point.number), str(place), str(report)]
-        command = [sys.executable, "-m", "tests.faults.mortal", *order, *argv]
+        command = [sys.executable, "-m", "tests.faults.kill_switch", *order, *argv]
         with log.open("ab") as errors:
             started = subprocess.Popen(command, stdin=-1, stdout=-1, stderr=errors, env=env, cwd=place)
         assert started.stdin is not None
@@ -152,12 +152,14 @@ def start(argv: list[str], place: Path, point: mortal.Point, *, execute: bool, *
     return Child(pid, ours_out, ours_in)
 
 
-def _be_child(argv: list[str], place: Path, point: mortal.Point, pipes: tuple[int, int], env: dict[str, str]) -> None:
+def _be_child(
+    argv: list[str], place: Path, point: kill_switch.Point, pipes: tuple[int, int], env: dict[str, str]
+) -> None:
     status = 70
     try:
         log = os.open(place / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         take_place((*pipes, log), env, place)
-        status = mortal.live(argv, point, place, place / "counts.json")
+        status = kill_switch.live(argv, point, place, place / "counts.json")
         sys.stdout.flush()
     except BaseException:  # noqa: BLE001  # the last stop of this process
         import traceback
@@ -170,7 +172,7 @@ def _be_child(argv: list[str], place: Path, point: mortal.Point, pipes: tuple[in
 def perform(
     act: Act,
     place: Path,
-    point: mortal.Point = NOWHERE,
+    point: kill_switch.Point = NOWHERE,
     *,
     execute: bool = False,
     after_seconds: float | None = None,

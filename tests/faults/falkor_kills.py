@@ -23,8 +23,8 @@ from memsweep.app import App
 from memsweep.errors import StoreError
 from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor import killed_index
+from tests.falkor.bookkeeper import Bookkeeper
 from tests.falkor.both_engines import Side
-from tests.falkor.careful import Careful
 from tests.falkor.killed_at_each_command import ALL_OPERATIONS, Bench, copied
 from tests.falkor.servers import opened, texts, wait_until
 from tests.faults import doors
@@ -155,7 +155,7 @@ def _kill_client(name: str, bench: Bench, act: Callable[[], None], chance: rando
 
 
 def _server_killed(chance: random.Random, turn: int) -> dict[str, Any]:
-    book = Careful()
+    book = Bookkeeper()
     with servers(()) as (server,):
         for _ in range(_SERVER_KILLS):
             _work_until(book, server.url, chance, server.kill)
@@ -165,7 +165,7 @@ def _server_killed(chance: random.Random, turn: int) -> dict[str, Any]:
 
 
 def _server_paused(chance: random.Random, turn: int) -> dict[str, Any]:
-    book = Careful()
+    book = Bookkeeper()
     with servers(()) as (server,):
         for _ in range(_SERVER_KILLS):
             said = _work_until(book, f"{server.url}?timeout=1", chance, server.freeze)
@@ -175,7 +175,7 @@ def _server_paused(chance: random.Random, turn: int) -> dict[str, Any]:
     return {"pauses": _SERVER_KILLS, "violations": []}
 
 
-def _work_until(book: Careful, url: str, chance: random.Random, strike: Callable[[], None]) -> str:
+def _work_until(book: Bookkeeper, url: str, chance: random.Random, strike: Callable[[], None]) -> str:
     """Work until the server is struck; what the call that met it said."""
     with _opened(url) as app:
         timer = threading.Timer(chance.uniform(0.05, _LONGEST_SECONDS), strike)
@@ -189,7 +189,7 @@ def _work_until(book: Careful, url: str, chance: random.Random, strike: Callable
     return said
 
 
-def _look(book: Careful, server: Server) -> None:
+def _look(book: Bookkeeper, server: Server) -> None:
     """Nothing acknowledged is lost, nothing is half done, the doctor is content, the next call works."""
     with server.client() as client:
         wait_until(lambda: _is_at_rest(client))  # what was sent is done even if nobody waits for it

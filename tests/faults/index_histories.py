@@ -20,7 +20,7 @@ from memsweep.code.sandbox import Sandbox
 from memsweep.errors import MemsweepError
 from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.services.memory import Memory
-from tests.code.desk import Desk
+from tests.code.indexed_workspace import IndexedWorkspace
 from tests.support import store_files
 from tests.support.engines import Home
 from tests.support.memory_disk import MEMORY_DISK
@@ -67,14 +67,14 @@ class History:
         self.root.mkdir()
         (self.root / "kept.py").write_text("def kept():\n    return alpha(1)\n")
         self.home = Home(engine, folder / "home")
-        self.desk = Desk(folder / "home", _sandbox(), **self.home.settings)
-        self.memory = self.desk.memory
+        self.workspace = IndexedWorkspace(folder / "home", _sandbox(), **self.home.settings)
+        self.memory = self.workspace.memory
         self.receipts: list[str] = []
         self.done: list[str] = []
         self.before: dict[str, str] = {}
 
     def close(self) -> None:
-        self.desk.__exit__()
+        self.workspace.__exit__()
         self.home.close()
 
     def take(self, step: Callable[[History], None]) -> None:
@@ -210,7 +210,7 @@ def run(seed: int, engine: str, steps: int = 24) -> dict[str, Any]:
 
 def settled(history: History) -> list[str]:
     """What differs from a new index after a last run and a last prune."""
-    fresh = history.desk.app.memory("fresh")
+    fresh = history.workspace.app.memory("fresh")
     found = []
     for memory in (history.memory, fresh):
         memory.code.index(history.root)

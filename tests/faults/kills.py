@@ -24,8 +24,8 @@ from typing import Any
 from memsweep.errors import MemsweepError
 from tests.faults import doors, views
 from tests.faults.doors import Act, Outcome, perform
+from tests.faults.kill_switch import Point
 from tests.faults.kill_table import OPERATIONS, Operation, build, copy_place, open_app
-from tests.faults.mortal import Point
 from tests.support.memory_disk import MEMORY_DISK
 
 NAME = "kills"

@@ -21,7 +21,7 @@ from memsweep.gc import purge as purging
 from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.split import Wanted
+from memsweep.graph.split import SplitRequest
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import (
     EmbeddingModel,
@@ -39,7 +39,7 @@ from memsweep.store.falkor import reading
 from memsweep.store.file import portable
 from memsweep.store.sqlite.engine import SqliteEngine
 from tests.falkor.both_engines import Side, both_engines, unnumbered
-from tests.gc.stores import DIMENSION, NOW, Link, Note, Plot, Thing, planted
+from tests.gc.stores import DIMENSION, NOW, Link, Note, StoreSpec, Thing, store_with
 from tests.support import store_files
 
 Row = dict[str, Any]
@@ -71,10 +71,10 @@ _NOT_COMPARED = {"id", "version", "current"}
 def run(seed: int, kind: str = "sqlite") -> list[str]:
     """One history; what was wrong with it."""
     chance = Random(seed)
-    plot = _plot(chance)
+    spec = _spec(chance)
     if seed % 3 == 2:
-        return _merges_without_some(chance, kind, plot)
-    with open_store(kind, plot) as (side, look):
+        return _merges_without_some(chance, kind, spec)
+    with open_store(kind, spec) as (side, look):
         return History(chance, side, look, writes=seed % 3 == 1).run()
 
 
@@ -84,26 +84,26 @@ def many(kind: str, first: int, count: int) -> list[str]:
 
 
 @contextmanager
-def open_store(kind: str, plot: Plot) -> Iterator[tuple[Side, Callable[[], dict[str, list[Row]]]]]:
+def open_store(kind: str, spec: StoreSpec) -> Iterator[tuple[Side, Callable[[], dict[str, list[Row]]]]]:
     if kind == "sqlite":
-        with planted(plot) as place:
+        with store_with(spec) as place:
             engine = SqliteEngine(place.home)
             try:
                 yield Side(engine), lambda: _rows_of_file(place.file)
             finally:
                 engine.close()
     else:
-        with both_engines(plot) as pair:
+        with both_engines(spec) as pair:
             graph = pair.falkor.store.graph._graph  # type: ignore[attr-defined]
             yield pair.falkor, lambda: reading.dump(graph)
 
 
-def _merges_without_some(chance: Random, kind: str, plot: Plot) -> list[str]:
+def _merges_without_some(chance: Random, kind: str, spec: StoreSpec) -> list[str]:
     """Merges, some of them undone in any order: as if those had never been."""
-    with open_store(kind, plot) as (side, look):
+    with open_store(kind, spec) as (side, look):
         history = History(chance, side, look, writes=False)
         done, wrong = history.merges_without_some()
-    with open_store(kind, plot) as (side, look):
+    with open_store(kind, spec) as (side, look):
         other = History(chance, side, look, writes=False)
         names = {receipt: other.merge_at(hours, gone, into) for receipt, hours, gone, into in done}
         wanted = other.standing({})
@@ -119,10 +119,10 @@ def _rows_of_file(file: Any) -> dict[str, list[Row]]:
         return portable.rows_of(db)
 
 
-def _plot(chance: Random) -> Plot:
+def _spec(chance: Random) -> StoreSpec:
     """Few things and many facts between them, so that merges find facts that are there twice."""
     notes, things = chance.randint(1, 4), chance.randint(3, 6)
-    return Plot(
+    return StoreSpec(
         notes=tuple(
             Note(
                 f"note {number}",
@@ -138,7 +138,7 @@ def _plot(chance: Random) -> Plot:
             Thing(
                 f"Thing {number}",
                 pinned=chance.random() < 0.1,
-                handed_in=chance.random() < 0.4,
+                explicit=chance.random() < 0.4,
                 age_days=chance.choice([0.5, 40.0, 900.0]),
             )
             for number in range(things)
@@ -148,7 +148,7 @@ def _plot(chance: Random) -> Plot:
                 chance.randrange(things),
                 chance.randrange(things),
                 chance.choice(KINDS),
-                handed_in=chance.random() < 0.4,
+                explicit=chance.random() < 0.4,
                 sources=tuple(chance.sample(range(notes), chance.randint(0, min(2, notes)))),
                 weight=chance.choice([None, 0.04, 0.06, 0.5, 1.0]),
             )
@@ -234,13 +234,13 @@ class History:
         for _ in range(self.chance.randint(3, 9)):
             self._step(self.chance.choice(acts))
             if self.wrong:
-                return self.told()
+                return self.reported()
         self._undo_all()
         if not self.writes and not self.wrong:
             self._same(first)
-        return self.told()
+        return self.reported()
 
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         return [f"{said}\n    after {'; '.join(self.log)}" for said in self.wrong]
 
     def merges_without_some(self) -> tuple[list[tuple[str, int, list[str], str]], list[str]]:
@@ -402,14 +402,14 @@ class History:
         """A text with a fact beside it; it may be known already, or in the trash."""
         things = [NamedThing(f"Thing {self.chance.randrange(6)}") for _ in range(2)]
         text = f"note {self.chance.randrange(8)}"
-        told = [NewFact(self.side.new_id("rel"), Fact(things[0], self.chance.choice(KINDS), things[1], 0.5))]
+        reported = [NewFact(self.side.new_id("rel"), Fact(things[0], self.chance.choice(KINDS), things[1], 0.5))]
         new = NewMemory(
             self.side.new_id("mem"),
             MemoryDraft(text),
             content_hash(text),
             (NewChunk(self.side.new_id("chk"), text, 0, 1, 1, bytes(range(DIMENSION))),),
             tuple(NewMention(self.side.new_id("ent"), thing, (0,), True) for thing in dict.fromkeys(things)),
-            tuple(told if self.chance.random() < 0.5 else ()),
+            tuple(reported if self.chance.random() < 0.5 else ()),
             self._clock,
         )
         self.side.store.add(new, EmbeddingModel("test", DIMENSION))
@@ -427,7 +427,7 @@ class History:
         memories = [key for key, row in sorted(self.now.tables["memory"].items()) if row["trash"] is None][:1]
         name = f"{self.chance.choice(['Part', 'Thing'])} {self.chance.randrange(6)}"
         name = name if self.writes else f"Part {self.number}"  # nothing that was split off is in the way of an undo
-        done = facts.split(self._graphing(), Wanted(entity, NamedThing(name), chosen, memories))
+        done = facts.split(self._graphing(), SplitRequest(entity, NamedThing(name), chosen, memories))
         self.split |= set(chosen)
         self.made.add(done.id)
         return f"{done.receipt_id} {chosen} and {memories} of {entity} as {name} {done.id}"

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from memsweep.code.sandbox import Sandbox
-from tests.code.desk import Desk
-from tests.code.overlapping import CONTENTS, IGNORED, PATHS, ROOTS, World
+from tests.code.indexed_workspace import IndexedWorkspace
+from tests.code.overlapping import CONTENTS, IGNORED, PATHS, ROOTS, OverlappingRoots
 from tests.support.memory_disk import MEMORY_DISK
 
 NAME = "overlaps"
@@ -25,12 +25,15 @@ def run(seed: int) -> dict[str, Any]:
     rng = random.Random(seed)
     steps = [_step(rng) for _ in range(rng.randint(5, 40))]
     violations = []
-    with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder, Desk(Path(folder) / "home", _sandbox()) as desk:
-        world = World(desk, Path(folder) / "r")
+    with (
+        tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder,
+        IndexedWorkspace(Path(folder) / "home", _sandbox()) as workspace,
+    ):
+        overlap = OverlappingRoots(workspace, Path(folder) / "r")
         try:
             for step in steps:
-                world.do(*step)
-            world.settle()
+                overlap.do(*step)
+            overlap.settle()
         except AssertionError as error:
             violations.append(f"seed {seed}: {error}")
     index_runs = sum(step[0] == "index" for step in steps) + 2 * len(ROOTS)

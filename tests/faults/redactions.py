@@ -17,7 +17,7 @@ from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from tests.faults.kills import in_child
 from tests.faults.leaks import DOORS, Leaks
-from tests.gc.killed_at_each_step import Dying
+from tests.gc.killed_at_each_step import KillSwitch
 from tests.support import store_files
 
 NAME = "redactions"
@@ -52,11 +52,11 @@ class Redactions:
         """Something in a process of its own, which is killed before its n-th statement."""
 
         def acted() -> Any:
-            dying = Dying(at, after=False) if at else None
+            kill_switch = KillSwitch(at, after=False) if at else None
             app = make_app(load_settings({"MEMSWEEP_HOME": str(self.home)}))
             said = act(app.memory())
             app.close()
-            return [said, bool(dying)]
+            return [said, bool(kill_switch)]
 
         said = in_child(acted)
         return said[0] if len(said) == 2 else None

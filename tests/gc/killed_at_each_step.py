@@ -27,14 +27,14 @@ from memsweep.gc import collect, update
 from memsweep.model.memory import MemoryDraft, NewMemory
 from memsweep.model.revision import Piece
 from memsweep.settings import load_settings
-from tests.gc.stores import MODEL, NOW, Link, Note, Place, Plot, Thing, broken, plant, planted, vector_of
+from tests.gc.stores import MODEL, NOW, Link, Note, Place, StoreSpec, Thing, broken, store_with, vector_of, write_rows
 from tests.redact.lines import positives
 from tests.support import store_files
 from tests.support.counts import some_of, turns
 from tests.support.memory_disk import MEMORY_DISK
 
 SECRET = next(line.text for line in positives() if line.kind == "aws-access-key")
-PLOT = Plot(
+SPEC = StoreSpec(
     notes=(
         Note("def gone(): pass", path="gone.py", stale=True, chunks=2, tags=("red",), thread="talk"),
         Note("def away(): pass", path="away.py", stale=True),
@@ -42,8 +42,8 @@ PLOT = Plot(
         Note("a pinned one", pinned=True),
         Note(f"the deploy key is {SECRET}", tags=("red", SECRET)),
     ),
-    things=(Thing("gone"), Thing("ring one"), Thing("ring two"), Thing("shared"), Thing("told", handed_in=True)),
-    links=(Link(0, 1, sources=(0,)), Link(1, 2), Link(2, 0), Link(3, 4, handed_in=True), Link(0, 3, sources=(0, 1))),
+    things=(Thing("gone"), Thing("ring one"), Thing("ring two"), Thing("shared"), Thing("told", explicit=True)),
+    links=(Link(0, 1, sources=(0,)), Link(1, 2), Link(2, 0), Link(3, 4, explicit=True), Link(0, 3, sources=(0, 1))),
     mentions=((0, 0, 0), (0, 1, 3), (2, 0, 3)),
     strays=((1,),),
 )
@@ -68,13 +68,13 @@ def _pruned(place: Place) -> str:
 
 def _pruned_and_made_again(place: Place) -> str:
     receipt = _pruned(place)
-    again = Plot(
+    again = StoreSpec(
         notes=(Note("def gone(): return 1", path="gone.py"),),
         things=(Thing("gone"), Thing("ring one")),
         links=(Link(0, 1),),
         mentions=((0, 0, 0),),
     )
-    plant(place.file, again)
+    write_rows(place.file, again)
     return receipt
 
 
@@ -91,17 +91,17 @@ def _planned_redaction(place: Place) -> str:
 
 
 def _update(place: Place, _: Any) -> object:
-    return update.update(place.tools(), NOTE, update.Change("another text", ("green",)), new_text)
+    return update.update(place.tools(), NOTE, update.CheckedUpdate("another text", ("green",)), new_text)
 
 
 def new_text(text: str) -> update.NewText:
-    """Cut and embedded as the planted notes are."""
+    """Cut and embedded as the notes of the store are."""
     piece = Piece("chk_new", text, 0, 1, 1, vector_of(text))
     return update.NewText((piece,), MODEL, NewMemory("", MemoryDraft(text), b"", (), (), (), NOW))
 
 
 def _updated(place: Place) -> str:
-    receipt = update.update(place.tools(), NOTE, update.Change("another text", ("green",)), new_text).receipt_id
+    receipt = update.update(place.tools(), NOTE, update.CheckedUpdate("another text", ("green",)), new_text).receipt_id
     assert receipt is not None
     return receipt
 
@@ -137,7 +137,7 @@ def everything(file: Path) -> dict[str, list[str]]:
         return {name: sorted(map(repr, db.execute(f'select * from "{name}"'))) for name in names}
 
 
-class Dying:
+class KillSwitch:
     """Counts the statements of this process, and ends it at one of them as hard as can be."""
 
     def __init__(self, at: int, after: bool) -> None:
@@ -168,10 +168,10 @@ def attempt(home: Path, operation: Operation, given: Any, ticks: int, at: int, a
     pid = os.fork()
     if pid == 0:
         try:
-            dying = Dying(at, after)
+            kill_switch = KillSwitch(at, after)
             place = Place(home, make_app(load_settings({"MEMSWEEP_HOME": str(home)})), ticks=count(ticks))
             operation.run(place, given)
-            os.write(writing, json.dumps({"begun": dying.begun, "ended": dying.ended}).encode())
+            os.write(writing, json.dumps({"begun": kill_switch.begun, "ended": kill_switch.ended}).encode())
         finally:
             os.kill(os.getpid(), signal.SIGKILL)  # acknowledged, and no time to close anything
     os.close(writing)
@@ -184,7 +184,7 @@ def attempt(home: Path, operation: Operation, given: Any, ticks: int, at: int, a
 def main(name: str, thorough: bool) -> dict[str, Any]:
     operation = OPERATIONS[name]
     problems: list[str] = []
-    with planted(PLOT) as origin, tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
+    with store_with(SPEC) as origin, tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
         given = operation.prepare(origin)
         ticks = next(origin.ticks)
         origin.app.close()

@@ -1,10 +1,10 @@
-"""Hypothesis makes stores: cycles, shared entities, pins, handed-in facts, two repositories, threads, strays."""
+"""Hypothesis makes stores: cycles, shared entities, pins, explicit facts, two repositories, threads, strays."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tests.gc.stores import Link, Note, Plot, Thing
+from tests.gc.stores import Link, Note, StoreSpec, Thing
 
 _AGES = st.sampled_from([0.5, 2.0, 10.0, 40.0, 400.0])
 _WORDS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
@@ -36,13 +36,13 @@ def things(draw: st.DrawFn, number: int) -> Thing:
         name=f"Thing {number}",
         type=draw(st.sampled_from(["Concept", "Concept", "Concept", "Rule"])),
         pinned=draw(st.integers(0, 7)) == 0,
-        handed_in=draw(st.integers(0, 5)) == 0,
+        explicit=draw(st.integers(0, 5)) == 0,
         age_days=draw(_AGES),
     )
 
 
 @st.composite
-def random_stores(draw: st.DrawFn, most_notes: int = 6, most_things: int = 9, *, closed: bool = False) -> Plot:
+def random_stores(draw: st.DrawFn, most_notes: int = 6, most_things: int = 9, *, closed: bool = False) -> StoreSpec:
     """With `closed`, some facts have been replaced by others."""
     note_count = draw(st.integers(0, most_notes))
     thing_count = draw(st.integers(0, most_things))
@@ -55,7 +55,7 @@ def random_stores(draw: st.DrawFn, most_notes: int = 6, most_things: int = 9, *,
             subject=some_things,
             object=some_things,
             relation=st.sampled_from(["knows", "calls"]),
-            handed_in=st.integers(0, 4).map(lambda n: n == 0),
+            explicit=st.integers(0, 4).map(lambda n: n == 0),
             sources=st.lists(some_notes, max_size=2).map(tuple) if note_count else st.just(()),
             weight=st.sampled_from([None, 0.0, 1.0]),
             closed=st.integers(0, 3).map(lambda n: n == 0) if closed else st.just(False),
@@ -65,7 +65,7 @@ def random_stores(draw: st.DrawFn, most_notes: int = 6, most_things: int = 9, *,
     strays = st.lists(
         st.lists(some_things, max_size=2, unique=True).map(tuple) if thing_count else st.just(()), max_size=2
     )
-    return Plot(
+    return StoreSpec(
         notes=tuple(draw(notes(number)) for number in range(note_count)),
         things=tuple(draw(things(number)) for number in range(thing_count)),
         links=tuple(draw(links)) if thing_count else (),

@@ -59,7 +59,7 @@ class Thing:
     name: str
     type: str = "Concept"
     pinned: bool = False
-    handed_in: bool = False
+    explicit: bool = False
     age_days: float = 10.0
 
 
@@ -70,7 +70,7 @@ class Link:
     subject: int
     object: int
     relation: str = "knows"
-    handed_in: bool = False
+    explicit: bool = False
     sources: tuple[int, ...] = ()
     weight: float | None = 1.0
     closed: bool = False
@@ -78,7 +78,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Plot:
+class StoreSpec:
     """A whole store: `mentions` are (memory, chunk, thing), `strays` chunks without a memory and what they mention.
 
     `folder` holds the roots of the code files.
@@ -98,7 +98,7 @@ def vector_of(text: str) -> bytes:
 
 
 def embed(texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
-    """As the collector is handed it, by the model of what is planted."""
+    """As the collector is handed it, by the model of what is stored."""
     return MODEL, [vector_of(text) for text in texts]
 
 
@@ -153,12 +153,12 @@ def _empty_home() -> tempfile.TemporaryDirectory[str]:
 
 
 @contextmanager
-def planted(plot: Plot, now: datetime = NOW) -> Iterator[Place]:
+def store_with(spec: StoreSpec, now: datetime = NOW) -> Iterator[Place]:
     """A store of its own with these rows."""
     with tempfile.TemporaryDirectory(prefix="memsweep-gc-", dir=MEMORY_DISK) as folder:
         home = Path(folder) / "home"
         shutil.copytree(_empty_home().name, home)
-        plant(store_files.file_of(home), plot, now)
+        write_rows(store_files.file_of(home), spec, now)
         app = make_app(load_settings({"MEMSWEEP_HOME": str(home)}))
         try:
             yield Place(home, app)
@@ -166,28 +166,28 @@ def planted(plot: Plot, now: datetime = NOW) -> Iterator[Place]:
             app.close()
 
 
-def plant(file: Path, plot: Plot, now: datetime = NOW) -> None:
+def write_rows(file: Path, spec: StoreSpec, now: datetime = NOW) -> None:
     """Write the rows of a plot, with all that belongs to them."""
     at = to_micros(now)
     with store_files.open_file(file) as db, db:
         model = json.dumps({"name": "test", "dimension": DIMENSION})
         db.execute("insert into meta values ('model', ?) on conflict do nothing", (model,))
-        notes = [_plant_note(db, note, at, plot.folder) for note in plot.notes]
-        things = [_plant_thing(db, thing, at) for thing in plot.things]
-        for note, chunk, thing in plot.mentions:
+        notes = [_write_note(db, note, at, spec.folder) for note in spec.notes]
+        things = [_write_thing(db, thing, at) for thing in spec.things]
+        for note, chunk, thing in spec.mentions:
             if chunk < len(notes[note][1]):
                 db.execute(
                     "insert or ignore into mention (chunk, entity) values (?, ?)",
                     (notes[note][1][chunk], things[thing]),
                 )
-        for link in plot.links:
-            _plant_link(db, link, things, [key for key, _ in notes], at)
-        for position, mentioned in enumerate(plot.strays):
-            chunk = _plant_chunk(db, 10_000_000 + position, 0, f"stray piece {position} of nothing")
+        for link in spec.links:
+            _write_link(db, link, things, [key for key, _ in notes], at)
+        for position, mentioned in enumerate(spec.strays):
+            chunk = _write_chunk(db, 10_000_000 + position, 0, f"stray piece {position} of nothing")
             db.executemany("insert into mention (chunk, entity) values (?, ?)", [(chunk, things[n]) for n in mentioned])
 
 
-def _plant_note(db: apsw.Connection, note: Note, at: int, folder: str) -> tuple[int, list[int]]:
+def _write_note(db: apsw.Connection, note: Note, at: int, folder: str) -> tuple[int, list[int]]:
     thread = None
     if note.thread is not None:
         db.execute("insert into thread (uid) values (?) on conflict do nothing", (note.thread,))
@@ -223,10 +223,10 @@ def _plant_note(db: apsw.Connection, note: Note, at: int, folder: str) -> tuple[
         )
     width = -(-len(note.text) // max(1, note.chunks))
     parts = [note.text[n * width : (n + 1) * width] or "rest" for n in range(note.chunks)]
-    return number, [_plant_chunk(db, number, position, part) for position, part in enumerate(parts)]
+    return number, [_write_chunk(db, number, position, part) for position, part in enumerate(parts)]
 
 
-def _plant_chunk(db: apsw.Connection, memory: int, position: int, text: str) -> int:
+def _write_chunk(db: apsw.Connection, memory: int, position: int, text: str) -> int:
     (number,) = db.execute("select coalesce(max(id), 0) + 1 from chunk").fetchone()
     db.execute(
         "insert into chunk (id, uid, memory, position, text, start, first_line, last_line, hash, words)"
@@ -239,27 +239,27 @@ def _plant_chunk(db: apsw.Connection, memory: int, position: int, text: str) -> 
     return number
 
 
-def _plant_thing(db: apsw.Connection, thing: Thing, at: int) -> int:
+def _write_thing(db: apsw.Connection, thing: Thing, at: int) -> int:
     (number,) = db.execute("select coalesce(max(id), 0) + 1 from entity").fetchone()
     db.execute(
         "insert into entity (id, uid, name, name_key, type, type_key, handed_in, pinned, created_at, last_seen)"
         " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number, f"ent_{number:012}", thing.name, thing.name.lower(), thing.type, thing.type.lower(),
-            thing.handed_in, thing.pinned, at - round(thing.age_days * DAY), at,
+            thing.explicit, thing.pinned, at - round(thing.age_days * DAY), at,
         ),
     )  # fmt: skip
     return number
 
 
-def _plant_link(db: apsw.Connection, link: Link, things: Sequence[int], notes: Sequence[int], at: int) -> None:
+def _write_link(db: apsw.Connection, link: Link, things: Sequence[int], notes: Sequence[int], at: int) -> None:
     (number,) = db.execute("select coalesce(max(id), 0) + 1 from relation").fetchone()
     db.execute(
         "insert or ignore into relation (id, uid, subject, object, relation, relation_key, weight, handed_in,"
         " created_at, last_seen, valid_at, invalid_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             number, f"rel_{number:012}", things[link.subject], things[link.object], link.relation, link.relation,
-            link.weight, link.handed_in, at, at, at, at - DAY if link.closed else None,
+            link.weight, link.explicit, at, at, at, at - DAY if link.closed else None,
         ),
     )  # fmt: skip
     if db.changes():

@@ -13,10 +13,10 @@ from memsweep.app import Memory, called_by
 from memsweep.errors import BadInput, MemsweepError
 from memsweep.gc import collect
 from memsweep.model.origin import Origin
-from tests.gc.stores import NOW, Link, Note, Plot, Thing, planted
+from tests.gc.stores import NOW, Link, Note, StoreSpec, Thing, store_with
 from tests.support.engines import on_every_engine
 
-PLOT = Plot(
+SPEC = StoreSpec(
     notes=(Note("a", path="a.py", stale=True, chunks=2), Note("b", path="b.py", stale=True), Note("c")),
     things=(Thing("A"), Thing("B")),
     links=(Link(0, 1),),
@@ -26,7 +26,7 @@ A, B, C = (f"mem_{n:012}" for n in (1, 2, 3))
 
 
 def test_every_act_is_in_the_log_with_actor_time_subject_counts_and_reason() -> None:
-    with planted(PLOT) as place:
+    with store_with(SPEC) as place:
         moments = iter(NOW + timedelta(minutes=n) for n in range(20))
         plan = collect.plan(place.tools(next(moments)), "stale_code")
         collect.pin(replace(place.tools(next(moments)), actor="somebody"), B, True)
@@ -67,7 +67,7 @@ def test_every_act_is_in_the_log_with_actor_time_subject_counts_and_reason() -> 
 
 
 def test_the_log_of_one_thing() -> None:
-    with planted(PLOT) as place:
+    with store_with(SPEC) as place:
         place.memory.pin(A)
         place.memory.pin(A, pinned=False)
         assert [event.action for event in place.memory.sweep.audit(subject=A)] == ["unpin", "pin"]
@@ -76,7 +76,7 @@ def test_the_log_of_one_thing() -> None:
 
 
 def test_nothing_that_was_refused_is_in_the_log() -> None:
-    with planted(PLOT) as place:
+    with store_with(SPEC) as place:
         for attempt in (
             lambda: collect.plan_and_apply(place.tools(), "stale_code", confirm=False),
             lambda: collect.plan_and_apply(place.tools(apply_seconds=0), "stale_code", confirm=True),
@@ -90,7 +90,7 @@ def test_nothing_that_was_refused_is_in_the_log() -> None:
 
 def test_the_log_holds_no_content() -> None:
     note = Note("secretword", path="secretword.py", stale=True)
-    with planted(Plot(notes=(note,), things=(Thing("secretword"),))) as place:
+    with store_with(StoreSpec(notes=(note,), things=(Thing("secretword"),))) as place:
         receipt = collect.plan_and_apply(place.tools(), "all", confirm=True)
         collect.undo(place.tools(), receipt.id)
         for table in ("audit", "receipt", "plan", "plan_item"):

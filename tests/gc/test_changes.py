@@ -13,7 +13,7 @@ from memsweep.model.memory import MemoryDraft
 from memsweep.model.text import content_hash
 from tests.gc.oracle import Rows, held_by, reached_now, relations_left, rows_of, spread
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, dump, planted, trash_of
+from tests.gc.stores import NOW, Link, Note, Place, StoreSpec, Thing, broken, dump, store_with, trash_of
 from tests.support import store_files
 from tests.support.counts import rounds
 
@@ -46,7 +46,7 @@ def _change(place: Place, what: str, first: int, second: int) -> None:
         case "touch":
             thread = place.query("select uid from thread where id = ?", memory["thread"])
             draft = MemoryDraft(memory["text"], thread_id=thread[0] if thread else None)
-            place.app.engine.open("default").touch_twin(draft, content_hash(memory["text"]), NOW)
+            place.app.engine.open("default").touch_existing(draft, content_hash(memory["text"]), NOW)
         case "freshen":
             _write(place, "update memory set stale = 0, version = version + 1 where id = ?", memory["id"])
         case "mention":
@@ -92,9 +92,9 @@ def _still_doomed(rows: Rows, planned: dict[tuple[str, int], int]) -> tuple[set[
 @given(random_stores(), st.sampled_from(["stale_code", "all", "expired", "unreachable_entities"]), changes)
 @settings(max_examples=rounds(50, 150))
 def test_what_changed_since_the_plan_is_skipped_and_listed_and_what_it_keeps_alive_stays(
-    plot: Plot, strategy: str, happening: list[tuple[str, int, int]]
+    spec: StoreSpec, strategy: str, happening: list[tuple[str, int, int]]
 ) -> None:
-    with planted(plot) as place:
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(), strategy, 5.0)
         items = place.query("select kind, key, version from plan_item order by position")
         ids = [view.id for view in collect.plan_items(place.tools(), plan.id, 0, 1000)]
@@ -119,9 +119,9 @@ def test_what_changed_since_the_plan_is_skipped_and_listed_and_what_it_keeps_ali
 # The same, one change at a time, by name
 
 # 0 is stale and the only one that mentions Thing 0, which a ring of relations joins to Things 1 and 2.
-RING = Plot(
+RING = StoreSpec(
     notes=(Note("the stale file", path="a.py", stale=True), Note("a note that lives")),
-    things=(Thing("Zero"), Thing("One"), Thing("Two"), Thing("Elsewhere", handed_in=True)),
+    things=(Thing("Zero"), Thing("One"), Thing("Two"), Thing("Elsewhere", explicit=True)),
     links=(Link(0, 1), Link(1, 2), Link(2, 0)),
     mentions=((0, 0, 0),),
 )
@@ -171,7 +171,7 @@ CASES: dict[str, tuple[Callable[[Place], object], dict[str, str]]] = {
 @pytest.mark.parametrize("name", CASES)
 def test_a_change_since_the_plan(name: str) -> None:
     change, skipped = CASES[name]
-    with planted(RING) as place:
+    with store_with(RING) as place:
         plan = collect.plan(place.tools(), "stale_code")
         assert {view.id for view in collect.plan_items(place.tools(), plan.id, 0, 10)} == {FILE, ZERO, ONE, TWO}
         change(place)
@@ -187,8 +187,8 @@ def test_a_change_since_the_plan(name: str) -> None:
 
 
 def test_a_duplicate_stays_when_what_it_repeats_has_gone_since_the_plan() -> None:
-    plot = Plot(notes=(Note("the same words", age_days=3), Note("the same words", thread="other")))
-    with planted(plot) as place:
+    spec = StoreSpec(notes=(Note("the same words", age_days=3), Note("the same words", thread="other")))
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(), "duplicates")
         (view,) = collect.plan_items(place.tools(), plan.id, 0, 10)
         assert view.id == FILE, "the younger one of the two"
@@ -201,7 +201,7 @@ def test_a_duplicate_stays_when_what_it_repeats_has_gone_since_the_plan() -> Non
 def test_the_cap_counts_what_is_there_at_the_apply_not_at_the_plan() -> None:
     notes = tuple(Note(f"stale {n}", path=f"{n}.py", stale=True) for n in range(12))
     notes += tuple(Note(f"note {n}") for n in range(18))
-    with planted(Plot(notes=notes)) as place:
+    with store_with(StoreSpec(notes=notes)) as place:
         plan = collect.plan(place.tools(), "stale_code")
         assert plan.share == 0.4
         for number in range(8):

@@ -16,7 +16,7 @@ from memsweep.gc.strategies import STRATEGIES
 from memsweep.gc.verdict import judge
 from tests.falkor.both_engines import both_engines
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import Note, Plot, planted
+from tests.gc.stores import Note, StoreSpec, store_with
 from tests.gc.test_duplicates_law import texts
 from tests.support import falkor
 from tests.support.counts import rounds
@@ -25,12 +25,12 @@ from tests.support.inside import collector_of
 
 
 @st.composite
-def plots(draw: st.DrawFn) -> Plot:
+def specs(draw: st.DrawFn) -> StoreSpec:
     """Random stores, with notes that say nearly the same among them."""
-    plot = draw(random_stores(closed=True))
+    spec = draw(random_stores(closed=True))
     said = [text for text in draw(texts) if text.strip()]
     more = [Note(text, age_days=float(age)) for age, text in enumerate(said)]  # in one piece: a plot cuts words apart
-    return replace(plot, notes=(*plot.notes, *more))
+    return replace(spec, notes=(*spec.notes, *more))
 
 
 def check(tools: CollectorDependencies) -> None:
@@ -61,17 +61,17 @@ def check_however_common(tools: CollectorDependencies, monkeypatch: pytest.Monke
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(plot=plots())
-def test_a_closeup_says_what_the_whole_says(plot: Plot, monkeypatch: pytest.MonkeyPatch) -> None:
-    with planted(plot) as place:
+@given(spec=specs())
+def test_a_closeup_says_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    with store_with(spec) as place:
         check_however_common(collector_of(place.app.memory()), monkeypatch)
 
 
 @pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 @settings(max_examples=rounds(5, 40), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(plot=plots())
-def test_a_closeup_on_falkor_says_what_the_whole_says(plot: Plot, monkeypatch: pytest.MonkeyPatch) -> None:
-    with both_engines(plot) as pair:
+@given(spec=specs())
+def test_a_closeup_on_falkor_says_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    with both_engines(spec) as pair:
         check_however_common(pair.falkor.tools(), monkeypatch)
 
 

@@ -13,12 +13,12 @@ import pytest
 
 from memsweep import clock
 from memsweep.app import App
-from tests.gc.stores import Link, Note, Plot, Thing, dump, plant
+from tests.gc.stores import Link, Note, StoreSpec, Thing, dump, write_rows
 from tests.support import store_files
 from tests.support.commands import MEMSWEEP, Ran, environment
 from tests.support.waiting import PATIENCE
 
-STALE = Plot(
+STALE = StoreSpec(
     notes=(
         Note("def gone(): pass", path="src/gone.py", stale=True, chunks=2),
         Note("def kept(): pass", path="src/kept.py", stale=True, pinned=True),
@@ -37,7 +37,7 @@ def store(home: Path, app: App) -> Path:
     app.create_workspace("default")
     app.close()
     file = store_files.file_of(home)
-    plant(file, STALE, clock.now())
+    write_rows(file, STALE, clock.now())
     return file
 
 
@@ -88,7 +88,7 @@ def test_without_a_terminal_prune_shows_the_plan_and_removes_nothing(run: Run, s
 def test_prune_with_the_plan_that_was_shown(run: Run, store: Path) -> None:
     shown = run("prune", "--json").json
     assert (shown["dry_run"], shown["nodes_to_delete"]) == (True, 1)
-    plant(store, Plot(notes=(Note("later", path="later.py", stale=True),)), clock.now())
+    write_rows(store, StoreSpec(notes=(Note("later", path="later.py", stale=True),)), clock.now())
     ran = run("prune", "--plan", shown["plan_id"], "--yes", "--json")
     assert ran.status == 0
     assert (ran.json["dry_run"], ran.json["deleted_memories"], ran.json["plan_id"]) == (False, 1, shown["plan_id"])
@@ -165,7 +165,7 @@ def test_a_mistake_has_its_exit_status_and_one_sentence(
 
 
 def test_more_than_half_needs_allow_large(run: Run, store: Path) -> None:
-    plant(store, Plot(notes=tuple(Note(f"n{n}", path=f"{n}.py", stale=True) for n in range(30))), clock.now())
+    write_rows(store, StoreSpec(notes=tuple(Note(f"n{n}", path=f"{n}.py", stale=True) for n in range(30))), clock.now())
     ran = run("prune", "--yes")
     assert ran.status == 4
     assert "31 of 33 memories (94% of the workspace, more than 50%); nothing was removed." in ran.err
@@ -263,14 +263,14 @@ def test_delete_and_purge_ask_on_a_terminal(home: Path, store: Path, arguments: 
 
 @pytest.mark.slow
 def test_a_memory_cannot_command_the_terminal(home: Path, store: Path) -> None:
-    plant(store, Plot(notes=(Note("\x1b]0;owned\x07 red \x1b[31m", expires_days=-1),)), clock.now())
+    write_rows(store, StoreSpec(notes=(Note("\x1b]0;owned\x07 red \x1b[31m", expires_days=-1),)), clock.now())
     _, written = on_a_terminal(home, "prune", "-s", "expired", answer="n")
     assert "\x1b]0;owned" not in written
     assert "owned" in written
 
 
 def test_prune_spares_what_except_names(run: Run, store: Path) -> None:
-    plant(store, Plot(notes=(Note("def more(): pass", path="src/more.py", stale=True),)), clock.now())
+    write_rows(store, StoreSpec(notes=(Note("def more(): pass", path="src/more.py", stale=True),)), clock.now())
     shown = run("prune", "--except", GONE)
     assert f"protected: memory {GONE} (spared)" in shown.out
     done = run("prune", "--except", GONE, "--yes", "--json").json

@@ -32,7 +32,7 @@ def facts(memory: Memory) -> set[tuple[str, str, str]]:
 
 
 @pytest.fixture
-def told(memory: Memory) -> str:
+def private(memory: Memory) -> str:
     """A memory with an entity and a fact, one end of which is not in its text."""
     memory.remember("Ada keeps the books.", entities=["Ada"])
     said = memory.remember("Ada said something private.", entities=["Ada", "Zyprexa"], relations=[FACT])
@@ -41,8 +41,8 @@ def told(memory: Memory) -> str:
 
 @on_every_engine
 @pytest.mark.parametrize("forever", [False, True])
-def test_what_only_a_memory_stated_goes_with_it(memory: Memory, told: str, forever: bool) -> None:
-    gone = memory.delete(told, confirm=True, forever=forever)
+def test_what_only_a_memory_stated_goes_with_it(memory: Memory, private: str, forever: bool) -> None:
+    gone = memory.delete(private, confirm=True, forever=forever)
     assert names(memory) == {"Ada"}
     assert facts(memory) == set()
     assert {name for name, _ in gone.gone} == {"Zyprexa", "Quillon", "Zyprexa PRESCRIBED_FOR Quillon"}
@@ -54,10 +54,10 @@ def test_what_only_a_memory_stated_goes_with_it(memory: Memory, told: str, forev
 
 
 @on_every_engine
-def test_undo_brings_it_all_back(memory: Memory, told: str) -> None:
+def test_undo_brings_it_all_back(memory: Memory, private: str) -> None:
     with store_files.into(memory) as db:
         before = [db.execute(f"select * from live_{table} order by id").fetchall() for table in ("entity", "relation")]
-    receipt = memory.delete(told, confirm=True).id
+    receipt = memory.delete(private, confirm=True).id
     back = memory.sweep.undo(receipt)
     assert (back.totals.entities, back.totals.relations) == (2, 1)
     with store_files.into(memory) as db:
@@ -66,18 +66,18 @@ def test_undo_brings_it_all_back(memory: Memory, told: str) -> None:
 
 
 @on_every_engine
-def test_what_another_memory_states_stays(memory: Memory, told: str) -> None:
+def test_what_another_memory_states_stays(memory: Memory, private: str) -> None:
     memory.remember("The same again, in other words.", relations=[FACT])
-    gone = memory.delete(told, confirm=True, forever=True)
+    gone = memory.delete(private, confirm=True, forever=True)
     assert facts(memory) == {("Zyprexa", "PRESCRIBED_FOR", "Quillon")}
     assert {name for name, _ in gone.kept} == {"Ada", "Zyprexa", "Quillon", "Zyprexa PRESCRIBED_FOR Quillon"}
     assert gone.gone == ()
 
 
 @on_every_engine
-def test_what_somebody_stated_by_itself_stays(memory: Memory, told: str) -> None:
+def test_what_somebody_stated_by_itself_stays(memory: Memory, private: str) -> None:
     memory.graph.relate("Zyprexa", "PRESCRIBED_FOR", "Quillon")
-    memory.delete(told, confirm=True, forever=True)
+    memory.delete(private, confirm=True, forever=True)
     assert facts(memory) == {("Zyprexa", "PRESCRIBED_FOR", "Quillon")}
     memory.sweep.prune("all", confirm=True, allow_large=True)
     assert {"Zyprexa", "Quillon"} <= names(memory)
@@ -93,19 +93,19 @@ def test_a_fact_that_came_from_a_memory_goes_with_that_memory(memory: Memory) ->
 
 
 @on_every_engine
-def test_telling_it_twice_or_mentioning_it_again_keeps_nothing(memory: Memory, told: str) -> None:
+def test_telling_it_twice_or_mentioning_it_again_keeps_nothing(memory: Memory, private: str) -> None:
     memory.remember("Ada said something private.", entities=["Ada", "Zyprexa"], relations=[FACT])
     other = memory.remember("Zyprexa was prescribed for Quillon.").memory_id
-    for uid in (told, other):
+    for uid in (private, other):
         memory.delete(uid, confirm=True, forever=True)
     assert facts(memory) == set()
     assert names(memory) == {"Ada"}
 
 
 @on_every_engine
-def test_of_two_memories_the_last_takes_it_along(memory: Memory, told: str) -> None:
+def test_of_two_memories_the_last_takes_it_along(memory: Memory, private: str) -> None:
     other = memory.remember("In other words.", relations=[FACT]).memory_id
-    memory.delete(told, confirm=True, forever=True)
+    memory.delete(private, confirm=True, forever=True)
     memory.delete(other, confirm=True, forever=True)
     assert facts(memory) == set()
     assert names(memory) == {"Ada"}
@@ -113,13 +113,13 @@ def test_of_two_memories_the_last_takes_it_along(memory: Memory, told: str) -> N
 
 
 @on_every_engine
-def test_a_live_memory_keeps_what_it_states_though_its_text_does_not_name_it(memory: Memory, told: str) -> None:
+def test_a_live_memory_keeps_what_it_states_though_its_text_does_not_name_it(memory: Memory, private: str) -> None:
     memory.sweep.prune("all", confirm=True, allow_large=True)
     assert facts(memory) == {("Zyprexa", "PRESCRIBED_FOR", "Quillon")}
 
 
 @on_every_engine
-def test_what_version_1_wrote_goes_too(memory: Memory, told: str) -> None:
+def test_what_version_1_wrote_goes_too(memory: Memory, private: str) -> None:
     """There the facts of a memory were given explicitly as well, and an end outside the text had no mention."""
     store = store_of(memory)
     with store.collector.changing() as tx:
@@ -130,23 +130,23 @@ def test_what_version_1_wrote_goes_too(memory: Memory, told: str) -> None:
         tx.mentions.drop(mentions)
         tx.entities.set([row._replace(explicit=True) for row in rows.values()])
         tx.relations.write([RelationChange(each, each._replace(explicit=True)) for each in relations])
-    memory.delete(told, confirm=True)
+    memory.delete(private, confirm=True)
     assert facts(memory) == set()
     assert names(memory) == {"Ada"}
 
 
-def test_nothing_of_it_is_in_the_files(memory: Memory, told: str) -> None:
+def test_nothing_of_it_is_in_the_files(memory: Memory, private: str) -> None:
     home = app_of(memory).settings.home
     memory.search("private")
     assert any(name in _bytes(home) for name in NAMES)
-    memory.delete(told, confirm=True, forever=True)
+    memory.delete(private, confirm=True, forever=True)
     left = _bytes(home)
     assert [name for name in NAMES if name in left] == []
 
 
-def test_a_purge_leaves_nothing_of_it_in_the_files_either(memory: Memory, told: str) -> None:
+def test_a_purge_leaves_nothing_of_it_in_the_files_either(memory: Memory, private: str) -> None:
     home = app_of(memory).settings.home
-    memory.delete(told, confirm=True)
+    memory.delete(private, confirm=True)
     assert b"Zyprexa" in _bytes(home)
     memory.sweep.purge(0, confirm=True)
     left = _bytes(home)
@@ -158,11 +158,11 @@ def _bytes(folder: Path) -> bytes:
 
 
 @on_every_engine
-def test_backups_made_earlier_are_named_and_not_touched(memory: Memory, told: str, tmp_path: Path) -> None:
+def test_backups_made_earlier_are_named_and_not_touched(memory: Memory, private: str, tmp_path: Path) -> None:
     copy = tmp_path / "copy.db"
     memory.care.backup(copy)
     before = copy.read_bytes()
-    gone = memory.delete(told, confirm=True, forever=True)
+    gone = memory.delete(private, confirm=True, forever=True)
     assert gone.notes == (f"Backups made earlier may still have it: {copy}.",)
     assert str(copy) in deleted(gone, forever=True)["message"]
     assert copy.read_bytes() == before

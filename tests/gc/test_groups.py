@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from memsweep.app import Memory
 from memsweep.errors import BadInput
-from memsweep.gc import collect, look
+from memsweep.gc import collect, review
 from memsweep.gc.narrow import narrow
 from memsweep.model.groups import Folder
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import Link, Note, Plot, Thing, planted
+from tests.gc.stores import Link, Note, StoreSpec, Thing, store_with
 from tests.support import store_files
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 
-FOLDERS = Plot(
+FOLDERS = StoreSpec(
     notes=(
         Note("z", path="z.py", stale=True),
         Note("b", path="src/b.py", stale=True, chunks=3),
@@ -31,9 +31,9 @@ FOLDERS = Plot(
 
 
 def test_files_are_sorted_by_folder_and_what_follows_is_with_the_first_that_causes_it() -> None:
-    with planted(FOLDERS) as place:
+    with store_with(FOLDERS) as place:
         plan = collect.plan(place.tools(), "stale_code")
-        found = look.groups(place.tools(), plan.id, 0, 10, 2)
+        found = review.groups(place.tools(), plan.id, 0, 10, 2)
         assert [(group.folder, group.root.relative_path, group.followers) for group in found.groups] == [
             ("", "z.py", 0),
             ("src", "src/a.py", 0),
@@ -41,18 +41,18 @@ def test_files_are_sorted_by_folder_and_what_follows_is_with_the_first_that_caus
         ]
         assert [view.name for view in found.groups[2].first] == ["f", "g"], "some of them"
         assert found.folders == (Folder("/repository/0", "", 1, 1, 0), Folder("/repository/0", "src", 2, 5, 4))
-        pages = [look.groups(place.tools(), plan.id, n, 1, 2).groups[0] for n in range(3)]
+        pages = [review.groups(place.tools(), plan.id, n, 1, 2).groups[0] for n in range(3)]
         assert tuple(pages) == found.groups
         assert found.total == 3
 
 
 @given(random_stores(), st.sampled_from(["all", "stale_code", "expired"]))
 @settings(max_examples=rounds(20, 80))
-def test_every_item_is_in_one_group_and_who_spares_a_root_spares_what_follows(plot: Plot, strategy: str) -> None:
-    with planted(plot) as place:
+def test_every_item_is_in_one_group_and_who_spares_a_root_spares_what_follows(spec: StoreSpec, strategy: str) -> None:
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(), strategy, 5.0)
         items = {item.id for item in collect.plan_items(place.tools(), plan.id, 0, 1000)}
-        found = look.groups(place.tools(), plan.id, 0, 1000, 1000)
+        found = review.groups(place.tools(), plan.id, 0, 1000, 1000)
         members = [view.id for group in found.groups for view in (group.root, *group.first)]
         assert sorted(members) == sorted(items)
         assert sum(1 + group.followers for group in found.groups) == plan.item_count
@@ -64,9 +64,9 @@ def test_every_item_is_in_one_group_and_who_spares_a_root_spares_what_follows(pl
 
 def test_previews_of_several_strategies_are_their_plans_and_save_nothing() -> None:
     strategies = ("stale_code", "expired", "unreachable_entities", "decayed", "superseded", "all")
-    with planted(FOLDERS) as place:
+    with store_with(FOLDERS) as place:
         before = store_files.query(place.file, "select count(*) from plan"), place.memory.sweep.audit()
-        told = look.previews(place.tools(), strategies, 2)
+        told = review.previews(place.tools(), strategies, 2)
         assert (store_files.query(place.file, "select count(*) from plan"), place.memory.sweep.audit()) == before
         for preview in told:
             plan = collect.plan(place.tools(), preview.strategy)
@@ -79,12 +79,12 @@ def test_previews_of_several_strategies_are_their_plans_and_save_nothing() -> No
         assert told[1].groups[0].root.name == "long ago"
         for wrong in ("origin", "nonsense"):
             with pytest.raises(BadInput):
-                look.previews(place.tools(), [wrong], 2)
+                review.previews(place.tools(), [wrong], 2)
 
 
 def test_where_nothing_can_be_planned_the_preview_says_why() -> None:
-    with planted(Plot(things=tuple(Thing(f"t{n}") for n in range(30)))) as place:
-        stale, orphaned = look.previews(place.tools(), ["stale_code", "orphaned_entities"], 2)
+    with store_with(StoreSpec(things=tuple(Thing(f"t{n}") for n in range(30)))) as place:
+        stale, orphaned = review.previews(place.tools(), ["stale_code", "orphaned_entities"], 2)
         assert (stale.problem, orphaned.item_count) == ("", 0)
         assert orphaned.problem.startswith("none of the 30 entities has a root")
 
@@ -100,8 +100,8 @@ def test_both_texts_of_a_duplicate_and_a_secret_before_and_after(memory: Memory)
 
 def test_a_secret_is_dots_before_and_a_mark_after() -> None:
     key = "AKIA" + "QRSTUVWX23456YZ2"
-    with planted(Plot(notes=(Note(f"{'word ' * 60}the key is {key} and more"),))) as place:
-        (group,) = look.groups(place.tools(), collect.plan(place.tools(), "secrets").id, 0, 10, 2).groups
+    with store_with(StoreSpec(notes=(Note(f"{'word ' * 60}the key is {key} and more"),))) as place:
+        (group,) = review.groups(place.tools(), collect.plan(place.tools(), "secrets").id, 0, 10, 2).groups
         beside = group.root.beside
         assert beside is not None
         assert "the key is •••••••• and more" in beside.text

@@ -15,7 +15,7 @@ from memsweep.model.plan import Plan, Totals
 from memsweep.report.reasons import why
 from tests.gc.oracle import expected, held_by, protected_now, rows_of
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import KINDS, NOW, Place, Plot, broken, dump, live, planted, trash_of
+from tests.gc.stores import KINDS, NOW, Place, StoreSpec, broken, dump, live, store_with, trash_of
 from tests.support.counts import rounds
 
 many = settings(max_examples=rounds(20, 60))
@@ -55,9 +55,9 @@ def sizes(keys: dict[str, set[int]]) -> Totals:
 @given(random_stores(), strategies, st.sampled_from([None, 5.0, 100.0]), st.sampled_from([0.0, 1.0, 20.0]))
 @settings(max_examples=rounds(40, 150))
 def test_a_plan_holds_exactly_what_its_rule_names_and_what_that_leaves_without_a_root(
-    plot: Plot, strategy: str, ttl_days: float | None, grace_days: float
+    spec: StoreSpec, strategy: str, ttl_days: float | None, grace_days: float
 ) -> None:
-    with planted(plot) as place:
+    with store_with(spec) as place:
         rows = rows_of(place.file)
         wanted = expected(rows, rule_of.get(strategy, strategy), ttl_days=ttl_days, grace_days=grace_days)
         before = dump(place.file)
@@ -74,8 +74,10 @@ def test_a_plan_holds_exactly_what_its_rule_names_and_what_that_leaves_without_a
 
 @given(random_stores(), strategies, st.sampled_from([0.0, 20.0]))
 @some
-def test_what_a_plan_calls_protected_is_protected_and_not_in_it(plot: Plot, strategy: str, grace_days: float) -> None:
-    with planted(plot) as place:
+def test_what_a_plan_calls_protected_is_protected_and_not_in_it(
+    spec: StoreSpec, strategy: str, grace_days: float
+) -> None:
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(grace_days=grace_days), strategy, 5.0)
         rows = rows_of(place.file)
         by_uid = {row["uid"]: row for row in [*rows.memories.values(), *rows.entities.values()]}
@@ -87,8 +89,8 @@ def test_what_a_plan_calls_protected_is_protected_and_not_in_it(plot: Plot, stra
 
 @given(random_stores(), strategies)
 @some
-def test_every_item_has_a_reason_and_one_sentence_why(plot: Plot, strategy: str) -> None:
-    with planted(plot) as place:
+def test_every_item_has_a_reason_and_one_sentence_why(spec: StoreSpec, strategy: str) -> None:
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(), strategy, 5.0)
         for view in collect.plan_items(place.tools(), plan.id, 0, 1000):
             assert view.id
@@ -99,8 +101,8 @@ def test_every_item_has_a_reason_and_one_sentence_why(plot: Plot, strategy: str)
 
 @given(random_stores(), strategies)
 @some
-def test_a_plan_is_a_value_that_can_be_read_again(plot: Plot, strategy: str) -> None:
-    with planted(plot) as place:
+def test_a_plan_is_a_value_that_can_be_read_again(spec: StoreSpec, strategy: str) -> None:
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(), strategy)
         assert collect.load_plan(place.tools(), plan.id) == plan
         whole = collect.plan_items(place.tools(), plan.id, 0, 1000)
@@ -116,9 +118,9 @@ def test_a_plan_is_a_value_that_can_be_read_again(plot: Plot, strategy: str) -> 
 @given(random_stores(), strategies, st.booleans())
 @many
 def test_an_apply_takes_exactly_the_plan_and_an_undo_gives_all_of_it_back(
-    plot: Plot, strategy: str, at_once: bool
+    spec: StoreSpec, strategy: str, at_once: bool
 ) -> None:
-    with planted(plot) as place:
+    with store_with(spec) as place:
         before, live_before = dump(place.file), live(place.file)
         wanted = expected(rows_of(place.file), rule_of.get(strategy, strategy), ttl_days=5.0)
         if at_once:
@@ -141,8 +143,8 @@ def test_an_apply_takes_exactly_the_plan_and_an_undo_gives_all_of_it_back(
 
 @given(random_stores(), strategies)
 @some
-def test_what_was_collected_is_not_found_again(plot: Plot, strategy: str) -> None:
-    with planted(plot) as place:
+def test_what_was_collected_is_not_found_again(spec: StoreSpec, strategy: str) -> None:
+    with store_with(spec) as place:
         collect.plan_and_apply(place.tools(), strategy, confirm=True, ttl_days=5.0)
         again = collect.plan(place.tools(), strategy, 5.0)
         assert again.totals == Totals()
@@ -150,8 +152,8 @@ def test_what_was_collected_is_not_found_again(plot: Plot, strategy: str) -> Non
 
 @given(random_stores())
 @some
-def test_clearing_leaves_what_is_pinned_and_what_that_holds_and_can_be_undone(plot: Plot) -> None:
-    with planted(plot) as place:
+def test_clearing_leaves_what_is_pinned_and_what_that_holds_and_can_be_undone(spec: StoreSpec) -> None:
+    with store_with(spec) as place:
         before, rows = dump(place.file), rows_of(place.file)
         receipt = collect.clear(place.tools(), collect.CLEAR_PHRASE)
         after = rows_of(place.file)
@@ -171,8 +173,8 @@ def test_clearing_leaves_what_is_pinned_and_what_that_holds_and_can_be_undone(pl
 
 @given(random_stores(), st.integers(1, 3))
 @some
-def test_collecting_in_steps_takes_what_collecting_at_once_takes(plot: Plot, step: int) -> None:
-    with planted(plot) as place:
+def test_collecting_in_steps_takes_what_collecting_at_once_takes(spec: StoreSpec, step: int) -> None:
+    with store_with(spec) as place:
         before = dump(place.file)
         wanted = expected(rows_of(place.file), "all")
         outlook = run.look_ahead(place.tools(), ["all"], None)
@@ -218,9 +220,9 @@ acts = st.sampled_from(["first", "last", "clear", "first", "last", *STRATEGIES])
 @given(random_stores(), st.lists(acts, min_size=2, max_size=5), st.randoms(use_true_random=False))
 @settings(max_examples=rounds(30, 120))
 def test_overlapping_receipts_undone_in_any_order_give_everything_back(
-    plot: Plot, done: list[str], chance: Random
+    spec: StoreSpec, done: list[str], chance: Random
 ) -> None:
-    with planted(plot) as place:
+    with store_with(spec) as place:
         before = dump(place.file)
         receipts = [receipt for act in done if (receipt := _act(place, act)) is not None]
         chance.shuffle(receipts)
@@ -235,9 +237,9 @@ def test_overlapping_receipts_undone_in_any_order_give_everything_back(
 @given(random_stores(), st.lists(acts, min_size=1, max_size=3), st.randoms(use_true_random=False))
 @many
 def test_memories_recovered_one_by_one_come_back_with_what_they_mention(
-    plot: Plot, done: list[str], chance: Random
+    spec: StoreSpec, done: list[str], chance: Random
 ) -> None:
-    with planted(plot) as place:
+    with store_with(spec) as place:
         before, rows = dump(place.file), rows_of(place.file)
         receipts = [receipt for act in done if (receipt := _act(place, act)) is not None]
         gone = [row["uid"] for key, row in rows.memories.items() if key not in rows_of(place.file).memories]
@@ -262,9 +264,9 @@ def test_memories_recovered_one_by_one_come_back_with_what_they_mention(
 @pytest.mark.slow
 @given(random_stores(), st.lists(acts, min_size=2, max_size=4))
 @many
-def test_a_purge_leaves_nothing_of_it_and_takes_nothing_from_what_is_left(plot: Plot, done: list[str]) -> None:
+def test_a_purge_leaves_nothing_of_it_and_takes_nothing_from_what_is_left(spec: StoreSpec, done: list[str]) -> None:
     """Older receipts are purged, a newer one is undone: it still gives back all that was its own."""
-    with planted(plot) as place:
+    with store_with(spec) as place:
         rows = rows_of(place.file)
         made = [_act(place, act, NOW + timedelta(days=day)) for day, act in enumerate(done)]
         assume(made[-1] is not None)
@@ -288,8 +290,8 @@ def test_a_purge_leaves_nothing_of_it_and_takes_nothing_from_what_is_left(plot: 
 
 @given(random_stores(), st.lists(acts, min_size=1, max_size=4))
 @some
-def test_after_a_purge_of_everything_the_trash_is_empty(plot: Plot, done: list[str]) -> None:
-    with planted(plot) as place:
+def test_after_a_purge_of_everything_the_trash_is_empty(spec: StoreSpec, done: list[str]) -> None:
+    with store_with(spec) as place:
         for act in done:
             _act(place, act)
         live_before = live(place.file)

@@ -19,13 +19,13 @@ from memsweep.gc.strategies.rule import Fading
 from memsweep.model.origin import Origin
 from memsweep.model.plan import PlanView, Receipt, Totals
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, dump, planted
+from tests.gc.stores import NOW, Link, Note, Place, StoreSpec, Thing, broken, dump, store_with
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 from tests.support.inside import store_of
 
 FADING = Fading(node_threshold=0.9999, edge_threshold=0.5, max_age_days=0.0)
-SHARED = Plot(
+SHARED = StoreSpec(
     notes=(Note("a", path="a.py", stale=True), Note("b", path="b.py", stale=True), Note("c", path="c.py", stale=True)),
     things=(Thing("only a"), Thing("a and b"), Thing("behind a"), Thing("only c")),
     links=(Link(0, 2),),
@@ -56,9 +56,9 @@ def live_ids(place: Place) -> set[str]:
 )
 @settings(max_examples=rounds(60, 200))
 def test_a_part_is_of_the_plan_leaves_what_is_spared_and_does_exactly_what_it_says(
-    plot: Plot, strategy: str, numbers: list[int], twice: bool
+    spec: StoreSpec, strategy: str, numbers: list[int], twice: bool
 ) -> None:
-    with planted(plot) as place:
+    with store_with(spec) as place:
         before, alive = dump(place.file), live_ids(place)
         whole = collect.plan(place.tools(), strategy, 0.0, FADING)
         named = [item.id for item in items(place, whole.id)]
@@ -86,8 +86,8 @@ def test_a_part_is_of_the_plan_leaves_what_is_spared_and_does_exactly_what_it_sa
 
 @given(random_stores(), st.sampled_from(["all", "stale_code", "expired"]))
 @settings(max_examples=rounds(15, 60))
-def test_to_spare_nothing_is_to_apply_the_plan(plot: Plot, strategy: str) -> None:
-    with planted(plot) as one, planted(plot) as other:
+def test_to_spare_nothing_is_to_apply_the_plan(spec: StoreSpec, strategy: str) -> None:
+    with store_with(spec) as one, store_with(spec) as other:
         plans = [collect.plan(place.tools(), strategy, 5.0) for place in (one, other)]
         part = narrow(other.tools(), plans[1].id, [])
         told = [
@@ -99,7 +99,7 @@ def test_to_spare_nothing_is_to_apply_the_plan(plot: Plot, strategy: str) -> Non
 
 
 def test_what_a_spared_memory_keeps_alive_stays_and_the_plan_says_so() -> None:
-    with planted(SHARED) as place:
+    with store_with(SHARED) as place:
         plan = collect.plan(place.tools(), "stale_code")
         assert plan.totals == Totals(3, 3, 4, 1)
         part = narrow(place.tools(), plan.id, [A])
@@ -116,8 +116,10 @@ def test_what_a_spared_memory_keeps_alive_stays_and_the_plan_says_so() -> None:
 
 
 def test_the_last_warning_is_about_what_is_left() -> None:
-    young = Plot(notes=(Note("a", path="a", stale=True, age_days=0.1), Note("b", path="b", stale=True, age_days=0.2)))
-    with planted(young) as place:
+    young = StoreSpec(
+        notes=(Note("a", path="a", stale=True, age_days=0.1), Note("b", path="b", stale=True, age_days=0.2))
+    )
+    with store_with(young) as place:
         plan = collect.plan(place.tools(), "stale_code")
         said = [narrow(place.tools(), plan.id, spared).warnings for spared in ([], [A], [A, B])]
         default = "WARNING: Deleting from default workspace"
@@ -125,8 +127,10 @@ def test_the_last_warning_is_about_what_is_left() -> None:
 
 
 def test_a_spared_fact_stays_with_both_of_its_ends() -> None:
-    faded = Plot(things=(Thing("x"), Thing("y"), Thing("z")), links=(Link(0, 1, weight=0.0), Link(1, 2, weight=0.0)))
-    with planted(faded) as place:
+    faded = StoreSpec(
+        things=(Thing("x"), Thing("y"), Thing("z")), links=(Link(0, 1, weight=0.0), Link(1, 2, weight=0.0))
+    )
+    with store_with(faded) as place:
         plan = collect.plan(place.tools(), "decayed", None, FADING)
         receipt = collect.apply(place.tools(), plan.id, confirm=True, exclude=["rel_000000000001"])
         assert live_ids(place) == {"rel_000000000001", "ent_000000000001", "ent_000000000002"}
@@ -157,7 +161,7 @@ def test_of_a_plan_and_its_parts_one_is_applied_and_its_undo_brings_back_all_of_
 
 
 def test_an_id_that_is_not_in_the_plan_is_named_and_refused() -> None:
-    with planted(SHARED) as place:
+    with store_with(SHARED) as place:
         plan = collect.plan(place.tools(), "stale_code")
         before = place.query("select count(*) from plan")
         for wrong in ("mem_000000000009", "😀", "", "x" * 5000):
@@ -172,7 +176,7 @@ def test_an_id_that_is_not_in_the_plan_is_named_and_refused() -> None:
 
 
 def test_a_part_expires_with_its_plan() -> None:
-    with planted(SHARED) as place:
+    with store_with(SHARED) as place:
         plan = collect.plan(place.tools(), "stale_code")
         late = NOW + timedelta(minutes=59)
         part = narrow(place.tools(late), plan.id, [A])
@@ -184,7 +188,7 @@ def test_a_part_expires_with_its_plan() -> None:
 
 
 def test_what_was_deleted_or_pinned_meanwhile_can_be_spared_and_the_rest_is_looked_at_again() -> None:
-    with planted(SHARED) as place:
+    with store_with(SHARED) as place:
         plan = collect.plan(place.tools(), "stale_code")
         collect.delete(place.tools(), A, confirm=True)
         collect.pin(place.tools(), B, True)
@@ -194,8 +198,8 @@ def test_what_was_deleted_or_pinned_meanwhile_can_be_spared_and_the_rest_is_look
 
 
 def test_every_item_can_be_spared() -> None:
-    many = Plot(notes=tuple(Note(f"n {n}", path=f"{n}.py", stale=True) for n in range(1000)))
-    with planted(many) as place:
+    many = StoreSpec(notes=tuple(Note(f"n {n}", path=f"{n}.py", stale=True) for n in range(1000)))
+    with store_with(many) as place:
         plan = collect.plan(place.tools(), "stale_code")
         every = [f"mem_{n:012}" for n in range(1, 1001)]
         receipt = collect.apply(place.tools(), plan.id, confirm=True, exclude=every * 10)
@@ -285,15 +289,15 @@ def test_of_a_plan_and_its_part_applied_at_once_one_is_done(make: Callable[..., 
     assert f"was applied already (receipt {done[0].id})" in refused[0]
 
 
-OLD_FACT = Link(0, 1, handed_in=True, closed=True)
+OLD_FACT = Link(0, 1, explicit=True, closed=True)
 HELD = {
-    "decayed": Plot(notes=(Note("a"),), things=(Thing("x"),), links=(Link(0, 0, sources=(0,), closed=True),)),
-    "superseded": Plot(things=(Thing("x", pinned=True, handed_in=True), Thing("y")), links=(OLD_FACT,)),
+    "decayed": StoreSpec(notes=(Note("a"),), things=(Thing("x"),), links=(Link(0, 0, sources=(0,), closed=True),)),
+    "superseded": StoreSpec(things=(Thing("x", pinned=True, explicit=True), Thing("y")), links=(OLD_FACT,)),
 }
 
 
 @pytest.mark.parametrize("strategy", HELD)
 def test_who_a_fact_that_stays_holds_is_not_planned(strategy: str) -> None:
     """Plans named them, and applies skipped them: a live memory states the fact, or its subject is pinned."""
-    with planted(HELD[strategy]) as place:
+    with store_with(HELD[strategy]) as place:
         assert ids(place, collect.plan(place.tools(), strategy, 0.0, FADING).id) == set()

@@ -14,7 +14,7 @@ import pytest
 from mcp_types import ElicitResult
 
 from memsweep import clock
-from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant
+from tests.gc.stores import Link, Note, StoreSpec, Thing, broken, dump, write_rows
 from tests.support import store_files
 from tests.support.client import ServerClient, ToolFailed, connected, say_yes
 
@@ -62,8 +62,8 @@ class Server:
     def file(self) -> Path:
         return store_files.file_of(self._home, self.workspace)
 
-    def plant(self, plot: Plot) -> None:
-        plant(self.file, plot, clock.now())
+    def write_rows(self, spec: StoreSpec) -> None:
+        write_rows(self.file, spec, clock.now())
 
     def beside(self) -> Server:
         """Another workspace of the same server."""
@@ -102,7 +102,7 @@ def repo(tmp_path: Path) -> Path:
     return folder
 
 
-STALE = Plot(
+STALE = StoreSpec(
     notes=(
         Note("def gone(): pass", path="src/gone.py", stale=True, chunks=2),
         Note("def here(): pass", path="src/here.py"),
@@ -116,7 +116,7 @@ STALE = Plot(
 
 
 def test_dry_run_returns_preview(server: Server) -> None:
-    server.plant(STALE)
+    server.write_rows(STALE)
     before = dump(server.file)
     answer = server.prune(dry_run=True)
     assert answer.keys() == PREVIEW_FIELDS
@@ -145,7 +145,7 @@ def test_dry_run_returns_preview(server: Server) -> None:
 
 
 def test_dry_run_is_default(server: Server, shared: tuple[ServerClient, Path]) -> None:
-    server.plant(STALE)
+    server.write_rows(STALE)
     before = dump(server.file)
     assert server.prune()["dry_run"] is True
     assert server.prune(confirm=True)["dry_run"] is True, "confirm is ignored in a dry run"
@@ -162,7 +162,7 @@ def test_dry_run_is_default(server: Server, shared: tuple[ServerClient, Path]) -
 
 
 def test_deletion_requires_confirmation(server: Server) -> None:
-    server.plant(STALE)
+    server.write_rows(STALE)
     plan_id = server.prune()["plan_id"]
     before = dump(server.file)
     assert server.refusal("prune_memory", dry_run=False) == UNCONFIRMED
@@ -175,7 +175,7 @@ def test_deletion_requires_confirmation(server: Server) -> None:
 
 @pytest.mark.parametrize("by_plan", [True, False])
 def test_deletion_with_confirmation(server: Server, by_plan: bool) -> None:
-    server.plant(STALE)
+    server.write_rows(STALE)
     before = dump(server.file)
     chosen = {"plan_id": server.prune()["plan_id"]} if by_plan else {}
     answer = server.prune(dry_run=False, confirm=True, **chosen)
@@ -213,7 +213,7 @@ def test_removing_nothing_says_so(server: Server) -> None:
 
 def test_stale_code_strategy(server: Server) -> None:
     """stale_code affects code memories only."""
-    server.plant(Plot(notes=(*STALE.notes, Note("old note", stale=True), Note("expired", expires_days=-1))))
+    server.write_rows(StoreSpec(notes=(*STALE.notes, Note("old note", stale=True), Note("expired", expires_days=-1))))
     answer = server.prune(strategy="stale_code", dry_run=False, confirm=True)
     assert answer["deleted_memories"] == 1
     left = store_files.query(server.file, "select source from live_memory order by id")
@@ -222,7 +222,7 @@ def test_stale_code_strategy(server: Server) -> None:
 
 
 def test_orphaned_chunks_strategy(server: Server) -> None:
-    server.plant(Plot(notes=(Note("a note"),), strays=((), ())))
+    server.write_rows(StoreSpec(notes=(Note("a note"),), strays=((), ())))
     preview = server.prune(strategy="orphaned_chunks")
     assert (preview["nodes_to_delete"], preview["chunks_to_delete"]) == (0, 2)
     assert [(item["type"], item["text_length"]) for item in preview["preview"]] == [("Chunk", 24), ("Chunk", 24)]
@@ -232,8 +232,8 @@ def test_orphaned_chunks_strategy(server: Server) -> None:
 
 
 def test_orphaned_entities_strategy(server: Server) -> None:
-    server.plant(
-        Plot(
+    server.write_rows(
+        StoreSpec(
             notes=(Note("n"),),
             things=(Thing("Alone", type="Person"), Thing("Mentioned"), Thing("Related"), Thing("Other")),
             links=(Link(2, 3),),
@@ -252,7 +252,9 @@ def test_orphaned_entities_strategy(server: Server) -> None:
 
 def test_all_strategy(server: Server) -> None:
     ring = (Link(2, 3), Link(3, 2))
-    server.plant(Plot(STALE.notes, (*STALE.things, Thing("Ring"), Thing("Ring 2")), ring, STALE.mentions, ((),)))
+    server.write_rows(
+        StoreSpec(STALE.notes, (*STALE.things, Thing("Ring"), Thing("Ring 2")), ring, STALE.mentions, ((),))
+    )
     answer = server.prune(strategy="all", dry_run=False, confirm=True)
     assert (answer["deleted_memories"], answer["deleted_chunks"], answer["deleted_entities"]) == (1, 3, 3)
     assert answer["deleted_relations"] == 2
@@ -264,8 +266,8 @@ def test_all_strategy(server: Server) -> None:
 
 def test_workspace_isolation(server: Server) -> None:
     other = server.beside()
-    server.plant(STALE)
-    other.plant(STALE)
+    server.write_rows(STALE)
+    other.write_rows(STALE)
     before = dump(other.file)
     plan_id = server.prune()["plan_id"]
     missing = f"Error: plan '{plan_id}' does not exist in this workspace. Make a new one with dry_run=true."
@@ -292,7 +294,7 @@ def test_validation_errors_are_one_sentence(server: Server, arguments: dict[str,
 
 
 def test_a_preview_shows_twenty_and_pages_through_the_rest(server: Server) -> None:
-    server.plant(Plot(notes=tuple(Note(f"n{n}", path=f"{n:02}.py", stale=True) for n in range(47))))
+    server.write_rows(StoreSpec(notes=tuple(Note(f"n{n}", path=f"{n:02}.py", stale=True) for n in range(47))))
     page = server.prune()
     shown = [item["relative_path"] for item in page["preview"]]
     assert len(shown) == 20
@@ -308,7 +310,9 @@ def test_a_preview_shows_twenty_and_pages_through_the_rest(server: Server) -> No
 
 def test_a_preview_begins_with_the_newest(server: Server) -> None:
     ages = (3.0, 1.5, 400.0, 2.0, 30.0)
-    server.plant(Plot(notes=tuple(Note(f"n{age}", path=f"{age}.py", stale=True, age_days=age) for age in ages)))
+    server.write_rows(
+        StoreSpec(notes=tuple(Note(f"n{age}", path=f"{age}.py", stale=True, age_days=age) for age in ages))
+    )
     shown = server.prune(limit=2)
     assert [item["relative_path"] for item in shown["preview"]] == ["1.5.py", "2.0.py"]
     rest = server.prune(plan_id=shown["plan_id"], cursor=shown["next_cursor"])
@@ -387,7 +391,7 @@ def test_no_broken_edges_after_prune(server: Server, repo: Path) -> None:
 
 
 def test_user_can_preview_deletions_before_executing(server: Server) -> None:
-    server.plant(STALE)
+    server.write_rows(STALE)
     preview = server.prune()
     shown = {item["id"] for item in preview["preview"]}
     answer = server.prune(dry_run=False, confirm=True, plan_id=preview["plan_id"])
@@ -398,7 +402,7 @@ def test_user_can_preview_deletions_before_executing(server: Server) -> None:
 
 
 def test_user_must_explicitly_confirm_deletion(server: Server) -> None:
-    server.plant(STALE)
+    server.write_rows(STALE)
     before = dump(server.file)
     assert server.refusal("prune_memory", dry_run=False) == UNCONFIRMED
     assert server.refusal("purge_trash").startswith("Error: Deletion requires explicit confirmation.")
@@ -425,7 +429,7 @@ def test_stale_code_nodes_are_correctly_identified(server: Server, repo: Path, t
 
 def test_deletion_is_atomic_and_consistent(server: Server) -> None:
     """What a crash leaves is tested statement by statement elsewhere; here: a refusal leaves everything."""
-    server.plant(Plot(notes=tuple(Note(f"n{n}", path=f"{n}.py", stale=True, chunks=2) for n in range(25))))
+    server.write_rows(StoreSpec(notes=tuple(Note(f"n{n}", path=f"{n}.py", stale=True, chunks=2) for n in range(25))))
     before = dump(server.file)
     assert "25 of 25 memories (100% of the workspace" in server.refusal("prune_memory", dry_run=False, confirm=True)
     assert dump(server.file) == before
@@ -455,7 +459,9 @@ def test_gc_completes_in_under_5_seconds_for_under_1000_nodes(tmp_path: Path) ->
     home = tmp_path / "home"
     with connected(home, "legacy", "--profile", "full", MEMSWEEP_GC_APPLY_SECONDS="5") as client:
         server = make_workspace(client, home)
-        server.plant(Plot(notes=tuple(Note(f"n {n}", path=f"{n}.py", stale=True, chunks=3) for n in range(999))))
+        server.write_rows(
+            StoreSpec(notes=tuple(Note(f"n {n}", path=f"{n}.py", stale=True, chunks=3) for n in range(999)))
+        )
         answer = server.prune(dry_run=False, confirm=True, allow_large=True)
         assert answer["deleted_memories"] == 999
 
@@ -475,7 +481,7 @@ def test_a_person_is_asked_with_count_share_and_sample_before_a_plan_is_applied(
     home = tmp_path / "home"
     with connected(home, "legacy", "--profile", "full", asked=answer) as client:
         server = make_workspace(client, home)
-        server.plant(STALE)
+        server.write_rows(STALE)
         before = dump(server.file)
         plan_id = server.prune()["plan_id"]
         assert asked == [], "not for a preview"
@@ -536,7 +542,7 @@ def test_the_trash_pages(server: Server) -> None:
 
 
 def test_a_pin_keeps_what_it_mentions(server: Server) -> None:
-    server.plant(STALE)
+    server.write_rows(STALE)
     uid = store_files.query(server.file, "select uid from memory where stale")[0]
     assert server.call("pin", id=uid) == {"id": uid, "type": "Memory", "pinned": True}
     answer = server.prune(strategy="all")
@@ -555,8 +561,8 @@ def test_who_did_it_is_in_the_audit_log(server: Server) -> None:
 
 
 def test_exclude_spares_items_in_a_look_and_in_an_apply(server: Server) -> None:
-    plot = Plot(notes=tuple(Note(f"def f{n}(): pass", path=f"{n}.py", stale=True) for n in range(4)))
-    server.plant(plot)
+    spec = StoreSpec(notes=tuple(Note(f"def f{n}(): pass", path=f"{n}.py", stale=True) for n in range(4)))
+    server.write_rows(spec)
     first, second, third, fourth = (f"mem_{n:012}" for n in (1, 2, 3, 4))
     whole = server.prune()
     part = server.prune(plan_id=whole["plan_id"], exclude=[first])

@@ -14,7 +14,7 @@ from memsweep.gc import collect
 from memsweep.store.file import connect
 from memsweep.store.sqlite import vectors
 from tests.gc import killed_at_each_step
-from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, broken, planted
+from tests.gc.stores import NOW, Link, Note, Place, StoreSpec, Thing, broken, store_with
 from tests.support import store_files
 
 # Each is one word for the full text too, with a beginning that no other word shares.
@@ -133,16 +133,16 @@ def test_text_that_only_an_undone_receipt_left_behind_goes_too(memory: Memory, h
 
 
 def test_a_purge_that_was_cut_short_before_the_log_was_emptied_is_finished_by_the_next(tmp_path: Path) -> None:
-    plot = Plot(
+    spec = StoreSpec(
         notes=(Note(f"{TEXT} here", path=f"{PATH}.py", stale=True),), things=(Thing(SYMBOL),), mentions=((0, 0, 0),)
     )
     operation = killed_at_each_step.OPERATIONS["purge"]
-    with planted(plot) as place:
+    with store_with(spec) as place:
         collect.plan_and_apply(place.tools(), "all", confirm=True)
         place.app.close()
         said = killed_at_each_step.attempt(place.home, operation, None, 100, at=0, after=False)
         assert said
-    with planted(plot) as place:
+    with store_with(spec) as place:
         collect.plan_and_apply(place.tools(), "all", confirm=True)
         place.app.close()
         assert killed_at_each_step.attempt(place.home, operation, None, 100, at=said["ended"], after=True) == {}
@@ -171,8 +171,8 @@ def test_another_process_that_reads_keeps_the_log_and_is_named(
 
 
 def test_a_purge_takes_only_what_is_old_enough() -> None:
-    plot = Plot(notes=(Note("first"), Note("second")))
-    with planted(plot) as place:
+    spec = StoreSpec(notes=(Note("first"), Note("second")))
+    with store_with(spec) as place:
         collect.delete(place.tools(), "mem_000000000001", confirm=True)
         later = place.tools(NOW + timedelta(days=20))
         collect.delete(later, "mem_000000000002", confirm=True)
@@ -184,8 +184,8 @@ def test_a_purge_takes_only_what_is_old_enough() -> None:
 
 
 def test_the_audit_log_keeps_ids_and_counts_after_a_purge() -> None:
-    plot = Plot(notes=(Note(TEXT, path="a.py", stale=True),), things=(Thing(ENTITY),), mentions=((0, 0, 0),))
-    with planted(plot) as place:
+    spec = StoreSpec(notes=(Note(TEXT, path="a.py", stale=True),), things=(Thing(ENTITY),), mentions=((0, 0, 0),))
+    with store_with(spec) as place:
         receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
         collect.purge(place.tools(), 0, confirm=True)
         (event,) = place.memory.sweep.audit(subject=receipt.id)[1:]
@@ -258,8 +258,8 @@ def test_forgetting_for_good_cannot_be_undone_nor_recovered(memory: Memory) -> N
 
 
 def test_a_relation_of_two_purged_things_is_purged_with_them() -> None:
-    plot = Plot(things=(Thing("a"), Thing("b")), links=(Link(0, 1), Link(1, 0)))
-    with planted(plot) as place:
+    spec = StoreSpec(things=(Thing("a"), Thing("b")), links=(Link(0, 1), Link(1, 0)))
+    with store_with(spec) as place:
         collect.plan_and_apply(place.tools(), "unreachable_entities", confirm=True)
         purged = collect.purge(place.tools(), 0, confirm=True)
         assert (purged.entities, purged.relations) == (2, 2)

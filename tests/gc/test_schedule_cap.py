@@ -26,7 +26,7 @@ from memsweep.schedule.chore import Chore, objection, run_chore
 from memsweep.services.access import sync_access
 from memsweep.services.collector import collector
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import NOW, Note, Plot, Thing, live, planted
+from tests.gc.stores import NOW, Note, StoreSpec, Thing, live, store_with
 from tests.support.commands import Ran
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
@@ -131,7 +131,7 @@ def test_entities_that_only_the_cascade_takes_are_counted_too() -> None:
     notes = tuple(Note(f"n{n}", expires_days=-1 if n < 40 else None) for n in range(100))
     things = tuple(Thing(f"thing {n}") for n in range(40))
     mentions = tuple((n, 0, n) for n in range(30)) + tuple((50 + n, 0, 30 + n) for n in range(10))
-    with planted(Plot(notes=notes, things=things, mentions=mentions)) as place:
+    with store_with(StoreSpec(notes=notes, things=things, mentions=mentions)) as place:
         before = live(place.file)
         outcome = run_chore(place.tools(), Chore(("expired",), None, None), None)
         assert "30 of 40 entities (75% of the workspace" in outcome.stopped
@@ -236,10 +236,12 @@ SMALL = 2  # random stores are small, and the cap must hold in them, too
 
 @settings_of_law
 @given(random_stores(), st.integers(1, 3), st.booleans())
-def test_no_run_takes_more_than_half_or_anything_it_did_not_foresee(plot: Plot, step: int, everything: bool) -> None:
+def test_no_run_takes_more_than_half_or_anything_it_did_not_foresee(
+    spec: StoreSpec, step: int, everything: bool
+) -> None:
     strategies = ("expired", "stale_code", "duplicates", "unreachable_entities", "superseded", "decayed")
     chosen = strategies if everything else strategies[step : step + 2]
-    with planted(plot) as place, pytest.MonkeyPatch.context() as patch:
+    with store_with(spec) as place, pytest.MonkeyPatch.context() as patch:
         patch.setattr(chores, "_STEP", step)
         patch.setattr(chores, "CAP_FROM", SMALL)
         patch.setattr(planner, "CAP_FROM", SMALL)

@@ -13,7 +13,7 @@ from memsweep.app import App, Memory
 from memsweep.gc import collect
 from memsweep.gc.disk import missing_files
 from memsweep.model.plan import Plan
-from tests.gc.stores import NOW, Link, Note, Place, Plot, Thing, plant, planted
+from tests.gc.stores import NOW, Link, Note, Place, StoreSpec, Thing, store_with, write_rows
 from tests.support import store_files
 from tests.support.commands import run
 from tests.support.engines import on_every_engine
@@ -59,13 +59,13 @@ def test_a_plan_begins_with_the_newest_memories(make: Callable[..., App], engine
     ],
 )
 def test_stale_code(strategy: str, note: Note, taken: dict[str, str]) -> None:
-    with planted(Plot(notes=(note,))) as place:
+    with store_with(StoreSpec(notes=(note,))) as place:
         assert found(place, strategy) == taken
 
 
 def test_stale_code_of_one_root_is_nothing_to_another() -> None:
     notes = (Note("a", path="same.py", root=0, stale=True), Note("b", path="same.py", root=1))
-    with planted(Plot(notes=notes)) as place:
+    with store_with(StoreSpec(notes=notes)) as place:
         collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
         assert place.query("select path, root from code_file join live_memory on id = memory") == [("same.py", 2)]
 
@@ -179,14 +179,14 @@ def test_missing_files_never_takes_a_note(memory: Memory, repo: Path) -> None:
     ],
 )
 def test_expired(note: Note, ttl_days: float | None, reason: str | None) -> None:
-    with planted(Plot(notes=(note,))) as place:
+    with store_with(StoreSpec(notes=(note,))) as place:
         assert list(found(place, "expired", ttl_days).values()) == ([reason] if reason else [])
 
 
 def test_expired_leaves_a_file_alone_that_an_index_run_has_verified() -> None:
     """An index run writes nothing for a file that did not change; it was seen all the same."""
-    plot = Plot(notes=(Note("x", path="x.py", age_days=90), Note("y", path="y.py", age_days=90)))
-    with planted(plot) as place:
+    spec = StoreSpec(notes=(Note("x", path="x.py", age_days=90), Note("y", path="y.py", age_days=90)))
+    with store_with(spec) as place:
         with store_files.open_file(place.file) as db:
             verified = (NOW - timedelta(days=2)).timestamp() * 1_000_000
             db.execute("insert into code_scope (id, root, filters, verified_at) values (1, 1, '{}', ?)", (verified,))
@@ -210,7 +210,7 @@ def test_expired_counts_a_file_that_left_from_the_run_that_saw_it_last(memory: M
 
 @pytest.mark.parametrize(("chunks", "pinned", "taken"), [(0, False, True), (0, True, False), (1, False, False)])
 def test_empty_memories(chunks: int, pinned: bool, taken: bool) -> None:
-    with planted(Plot(notes=(Note("n", chunks=chunks, pinned=pinned),))) as place:
+    with store_with(StoreSpec(notes=(Note("n", chunks=chunks, pinned=pinned),))) as place:
         assert found(place, "empty_memories") == ({"n": "empty_memory"} if taken else {})
 
 
@@ -239,7 +239,7 @@ def test_missing_files_says_which_folders_it_left_out(app: App, engine_kind: str
 
 
 def test_orphaned_chunks_are_those_without_a_memory_not_those_whose_memory_is_in_the_trash() -> None:
-    with planted(Plot(notes=(Note("one"), Note("two")), strays=((), ()))) as place:
+    with store_with(StoreSpec(notes=(Note("one"), Note("two")), strays=((), ()))) as place:
         collect.delete(place.tools(), "mem_000000000001", confirm=True)
         plan = collect.plan(place.tools(), "orphaned_chunks")
         assert (plan.totals.memories, plan.totals.chunks) == (0, 2)
@@ -253,27 +253,27 @@ def test_orphaned_chunks_are_those_without_a_memory_not_those_whose_memory_is_in
 # orphaned and unreachable entities
 
 
-GRAPHS: dict[str, tuple[Plot, set[str], set[str]]] = {
+GRAPHS: dict[str, tuple[StoreSpec, set[str], set[str]]] = {
     # what it is: (the store, what orphaned_entities takes, what unreachable_entities takes)
-    "nothing at all": (Plot(), set(), set()),
-    "alone": (Plot(things=(Thing("A"),)), {"A"}, {"A"}),
-    "mentioned": (Plot(notes=(Note("n"),), things=(Thing("A"),), mentions=((0, 0, 0),)), set(), set()),
+    "nothing at all": (StoreSpec(), set(), set()),
+    "alone": (StoreSpec(things=(Thing("A"),)), {"A"}, {"A"}),
+    "mentioned": (StoreSpec(notes=(Note("n"),), things=(Thing("A"),), mentions=((0, 0, 0),)), set(), set()),
     "mentioned by a stale file": (
-        Plot(notes=(Note("n", path="a", stale=True),), things=(Thing("A"),), mentions=((0, 0, 0),)), set(), set()
+        StoreSpec(notes=(Note("n", path="a", stale=True),), things=(Thing("A"),), mentions=((0, 0, 0),)), set(), set()
     ),
-    "mentioned by a stray chunk": (Plot(things=(Thing("A"),), strays=((0,),)), {"A"}, {"A"}),
-    "pinned": (Plot(things=(Thing("A", pinned=True),)), set(), set()),
-    "handed in": (Plot(things=(Thing("A", handed_in=True),)), set(), set()),
-    "of a permanent type": (Plot(things=(Thing("A", type="Rule"),)), set(), set()),
+    "mentioned by a stray chunk": (StoreSpec(things=(Thing("A"),), strays=((0,),)), {"A"}, {"A"}),
+    "pinned": (StoreSpec(things=(Thing("A", pinned=True),)), set(), set()),
+    "explicit": (StoreSpec(things=(Thing("A", explicit=True),)), set(), set()),
+    "of a permanent type": (StoreSpec(things=(Thing("A", type="Rule"),)), set(), set()),
     "two that know each other": (
-        Plot(things=(Thing("A"), Thing("B")), links=(Link(0, 1), Link(1, 0))), set(), {"A", "B"}
+        StoreSpec(things=(Thing("A"), Thing("B")), links=(Link(0, 1), Link(1, 0))), set(), {"A", "B"}
     ),
-    "itself": (Plot(things=(Thing("A"),), links=(Link(0, 0),)), set(), {"A"}),
+    "itself": (StoreSpec(things=(Thing("A"),), links=(Link(0, 0),)), set(), {"A"}),
     "a ring": (
-        Plot(things=tuple(Thing(n) for n in "ABC"), links=(Link(0, 1), Link(1, 2), Link(2, 0))), set(), {"A", "B", "C"}
+        StoreSpec(things=tuple(map(Thing, "ABC")), links=(Link(0, 1), Link(1, 2), Link(2, 0))), set(), {"A", "B", "C"}
     ),
     "a chain from a mention, against the arrows": (
-        Plot(
+        StoreSpec(
             notes=(Note("n"),),
             things=tuple(Thing(n) for n in "ABC"),
             links=(Link(1, 0), Link(2, 1)),
@@ -283,7 +283,7 @@ GRAPHS: dict[str, tuple[Plot, set[str], set[str]]] = {
         set(),
     ),
     "a ring beside one that lives": (
-        Plot(
+        StoreSpec(
             notes=(Note("n"),),
             things=tuple(Thing(n) for n in "ABCD"),
             links=(Link(0, 1), Link(1, 0), Link(2, 3), Link(3, 2)),
@@ -293,10 +293,10 @@ GRAPHS: dict[str, tuple[Plot, set[str], set[str]]] = {
         {"C", "D"},
     ),
     "a ring around a pin": (
-        Plot(things=(Thing("A"), Thing("B", pinned=True)), links=(Link(0, 1), Link(1, 0))), set(), set()
+        StoreSpec(things=(Thing("A"), Thing("B", pinned=True)), links=(Link(0, 1), Link(1, 0))), set(), set()
     ),
     "related without a weight": (
-        Plot(
+        StoreSpec(
             notes=(Note("n"),),
             things=(Thing("A"), Thing("B")),
             links=(Link(0, 1, weight=None),),
@@ -310,14 +310,14 @@ GRAPHS: dict[str, tuple[Plot, set[str], set[str]]] = {
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_orphaned_and_unreachable_entities(name: str) -> None:
-    plot, orphaned, unreachable = GRAPHS[name]
-    with planted(plot) as place:
+    spec, orphaned, unreachable = GRAPHS[name]
+    with store_with(spec) as place:
         assert found(place, "orphaned_entities") == dict.fromkeys(orphaned, "orphaned_entity")
         assert found(place, "unreachable_entities") == dict.fromkeys(unreachable, "unreachable_entity")
 
 
 def test_a_plan_says_which_entities_only_a_pin_or_their_type_protects() -> None:
-    plot = Plot(
+    spec = StoreSpec(
         notes=(Note("n"),),
         things=(
             Thing("Pinned", pinned=True),
@@ -328,7 +328,7 @@ def test_a_plan_says_which_entities_only_a_pin_or_their_type_protects() -> None:
         links=(Link(0, 1),),
         mentions=((0, 0, 2),),
     )
-    with planted(plot) as place:
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(), "unreachable_entities")
         assert protected(plan) == {"Pinned": "pinned", "Ruled": "permanent type"}
         assert plan.totals.entities == 1
@@ -338,14 +338,14 @@ def test_a_plan_says_which_entities_only_a_pin_or_their_type_protects() -> None:
 
 
 def test_all_is_one_plan_of_four_strategies_with_a_reason_each() -> None:
-    plot = Plot(
+    spec = StoreSpec(
         notes=(Note("stale", path="stale.py", stale=True), Note("old", expires_days=-1), Note("empty", chunks=0)),
         things=(Thing("Fallen"), Thing("Alone"), Thing("Ring"), Thing("Ring2")),
         links=(Link(2, 3), Link(3, 2)),
         mentions=((0, 0, 0),),
         strays=((),),
     )
-    with planted(plot) as place:
+    with store_with(spec) as place:
         assert found(place, "all") == {
             "stale.py": "stale_file",
             "stray piece 0 of nothing": "orphaned_chunk",
@@ -436,7 +436,7 @@ DUPLICATES: dict[str, tuple[list[Note], dict[int, tuple[str, int]]]] = {
 @pytest.mark.parametrize("name", DUPLICATES)
 def test_duplicates(name: str) -> None:
     notes, taken = DUPLICATES[name]
-    with planted(Plot(notes=tuple(notes))) as place:
+    with store_with(StoreSpec(notes=tuple(notes))) as place:
         plan = collect.plan(place.tools(), "duplicates")
         views = collect.plan_items(place.tools(), plan.id, 0, 100)
         shown = {int(view.id[4:]) - 1: (view.reason, int(view.evidence["kept"][4:]) - 1) for view in views}
@@ -452,7 +452,7 @@ def test_a_chain_of_near_duplicates_does_not_carry_away_what_is_far_from_the_kep
         " ".join(f"{word} even" if at < step else word for at, word in enumerate(plain)) for step in range(0, 60, 1)
     ]
     runs = {f"mem_{n + 1:012}": _runs(text.split()) for n, text in enumerate(texts)}
-    with planted(Plot(notes=tuple(Note(text, age_days=100 - n) for n, text in enumerate(texts)))) as place:
+    with store_with(StoreSpec(notes=tuple(Note(text, age_days=100 - n) for n, text in enumerate(texts)))) as place:
         plan = collect.plan(place.tools(), "duplicates")
         views = collect.plan_items(place.tools(), plan.id, 0, 100)
         assert 10 < len(views) < 50
@@ -467,7 +467,7 @@ def _runs(words: list[str]) -> set[tuple[str, ...]]:
 
 def test_a_hundred_copies_leave_one() -> None:
     notes = tuple(Note("the same old story told once more in full", thread=str(n), age_days=n + 1) for n in range(100))
-    with planted(Plot(notes=notes)) as place:
+    with store_with(StoreSpec(notes=notes)) as place:
         receipt = collect.plan_and_apply(place.tools(), "duplicates", confirm=True, allow_large=True)
         assert receipt.totals.memories == 99
         assert place.query("select uid from live_memory") == ["mem_000000000100"], "the oldest"
@@ -480,8 +480,10 @@ def test_a_hundred_copies_leave_one() -> None:
     ("grace_days", "age_days", "taken"), [(0, 0.01, True), (1, 0.5, False), (1, 1.5, True), (30, 10, False)]
 )
 def test_grace_days_protect_what_is_younger(grace_days: float, age_days: float, taken: bool) -> None:
-    plot = Plot(notes=(Note("s", path="s.py", stale=True, age_days=age_days),), things=(Thing("E", age_days=age_days),))
-    with planted(plot) as place:
+    spec = StoreSpec(
+        notes=(Note("s", path="s.py", stale=True, age_days=age_days),), things=(Thing("E", age_days=age_days),)
+    )
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(grace_days=grace_days), "all")
         assert (plan.totals.memories, plan.totals.entities) == ((1, 1) if taken else (0, 0))
         wanted = {} if taken else {"s.py": "within the grace period", "E": "within the grace period"}
@@ -489,8 +491,8 @@ def test_grace_days_protect_what_is_younger(grace_days: float, age_days: float, 
 
 
 def test_a_young_entity_holds_its_component_while_it_is_protected() -> None:
-    plot = Plot(things=(Thing("Old"), Thing("Young", age_days=0.5)), links=(Link(0, 1),))
-    with planted(plot) as place:
+    spec = StoreSpec(things=(Thing("Old"), Thing("Young", age_days=0.5)), links=(Link(0, 1),))
+    with store_with(spec) as place:
         plan = collect.plan(place.tools(grace_days=1), "unreachable_entities")
         assert plan.totals.entities == 0
         assert protected(plan) == {"Young": "within the grace period"}
@@ -501,19 +503,19 @@ def test_a_young_entity_holds_its_component_while_it_is_protected() -> None:
                                                ((0.5, 0.1), "2 nodes are less than 24h old")])  # fmt: skip
 def test_young_things_are_warned_of_and_stay_in_the_plan(ages: tuple[float, float], warning: str | None) -> None:
     notes = (Note("a", path="a.py", stale=True, age_days=ages[0]),)
-    with planted(Plot(notes=notes, things=(Thing("E", age_days=ages[1]),))) as place:
+    with store_with(StoreSpec(notes=notes, things=(Thing("E", age_days=ages[1]),))) as place:
         plan = collect.plan(place.tools(), "all")
         assert (plan.totals.memories, plan.totals.entities) == (1, 1)
         assert [text for text in plan.warnings if "24h" in text] == ([warning] if warning else [])
 
 
 def test_the_default_workspace_is_warned_of_and_no_other() -> None:
-    plot = Plot(notes=(Note("a", path="a.py", stale=True),))
-    with planted(plot) as place:
+    spec = StoreSpec(notes=(Note("a", path="a.py", stale=True),))
+    with store_with(spec) as place:
         assert "WARNING: Deleting from default workspace" in collect.plan(place.tools(), "stale_code").warnings
         assert collect.plan(place.tools(), "expired").warnings == (), "nothing is deleted"
         place.app.create_workspace("other")
-        plant(store_files.file_of(place.home, "other"), plot)
+        write_rows(store_files.file_of(place.home, "other"), spec)
         assert collect.plan(Place(place.home, place.app, "other").tools(), "stale_code").warnings == ()
 
 
@@ -521,7 +523,7 @@ def test_the_default_workspace_is_warned_of_and_no_other() -> None:
 def test_the_share_is_of_the_live_memories(stale: int, fresh: int, share: float) -> None:
     notes = [Note(f"s{n}", path=f"s{n}.py", stale=True) for n in range(stale)]
     notes += [Note(f"f{n}", path=f"f{n}.py") for n in range(fresh)] + [Note("in the trash")]
-    with planted(Plot(notes=tuple(notes), things=(Thing("E"),))) as place:
+    with store_with(StoreSpec(notes=tuple(notes), things=(Thing("E"),))) as place:
         collect.delete(place.tools(), f"mem_{len(notes):012}", confirm=True)
         plan = collect.plan(place.tools(), "all")
         assert (plan.share, plan.workspace_memories) == (share, stale + fresh)
@@ -538,8 +540,8 @@ SAFETY: dict[str, tuple[str, list[str], bool, list[str], list[str]]] = {
 @pytest.mark.parametrize("name", SAFETY)
 def test_validate_deletion_safety(name: str) -> None:
     workspace, ids, is_safe, warnings, blocked = SAFETY[name]
-    with planted(Plot()) as place:
+    with store_with(StoreSpec()) as place:
         place.app.create_workspace("other")
-        plant(store_files.file_of(place.home, "other"), Plot(notes=(Note("here"),)))
+        write_rows(store_files.file_of(place.home, "other"), StoreSpec(notes=(Note("here"),)))
         safety = place.app.memory(workspace).sweep.check_deletion(ids)
         assert (safety.is_safe, list(safety.warnings), list(safety.blocked_ids)) == (is_safe, warnings, blocked)

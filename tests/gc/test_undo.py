@@ -14,26 +14,26 @@ from memsweep.gc import collect
 from memsweep.model.plan import Totals
 from tests.gc.oracle import Rows, rows_of
 from tests.gc.random_stores import random_stores
-from tests.gc.stores import Link, Note, Plot, Thing, broken, dump, plant, planted, trash_of
+from tests.gc.stores import Link, Note, StoreSpec, Thing, broken, dump, store_with, trash_of, write_rows
 from tests.support import store_files
 from tests.support.counts import rounds
 
 
-def again(plot: Plot, notes: Iterable[int], things: Iterable[int], links: Iterable[int]) -> Plot:
+def again(spec: StoreSpec, notes: Iterable[int], things: Iterable[int], links: Iterable[int]) -> StoreSpec:
     """The same texts, names and facts once more, as somebody else would write them."""
     notes, things = sorted(notes), sorted(things)
     place_of = {old: new for new, old in enumerate(things)}
-    return Plot(
-        notes=tuple(plot.notes[n] for n in notes),
-        things=tuple(plot.things[n] for n in things),
+    return StoreSpec(
+        notes=tuple(spec.notes[n] for n in notes),
+        things=tuple(spec.things[n] for n in things),
         links=tuple(
-            Link(place_of[link.subject], place_of[link.object], link.relation, link.handed_in)
-            for link in (plot.links[n] for n in links)
+            Link(place_of[link.subject], place_of[link.object], link.relation, link.explicit)
+            for link in (spec.links[n] for n in links)
             if link.subject in place_of and link.object in place_of
         ),
         mentions=tuple(
             (notes.index(note), chunk, place_of[thing])
-            for note, chunk, thing in plot.mentions
+            for note, chunk, thing in spec.mentions
             if note in notes and thing in place_of
         ),
     )
@@ -61,9 +61,9 @@ def facts(rows: Rows, keys: Iterable[int]) -> dict[tuple[Any, ...], int]:
 )
 @settings(max_examples=rounds(30, 100))
 def test_what_exists_again_is_named_and_what_hung_on_it_goes_to_the_new_one(
-    plot: Plot, act: str, notes: set[int], things: set[int]
+    spec: StoreSpec, act: str, notes: set[int], things: set[int]
 ) -> None:
-    with planted(plot) as place:
+    with store_with(spec) as place:
         rows = rows_of(place.file)
         receipt = (
             collect.clear(place.tools(), collect.CLEAR_PHRASE)
@@ -73,7 +73,7 @@ def test_what_exists_again_is_named_and_what_hung_on_it_goes_to_the_new_one(
         gone = trash_of(place.file, receipt.id)
         remade_notes = {n for n in notes if n + 1 in gone["memory"]}
         remade_things = {n for n in things if n + 1 in gone["entity"]}
-        plant(place.file, again(plot, remade_notes, remade_things, range(len(plot.links))))
+        write_rows(place.file, again(spec, remade_notes, remade_things, range(len(spec.links))))
         undone = collect.undo(place.tools(), receipt.id)
         assert broken(place.file) == []
         conflicts = dict(undone.conflicts)
@@ -99,9 +99,9 @@ def test_what_exists_again_is_named_and_what_hung_on_it_goes_to_the_new_one(
 
 
 def test_a_text_that_was_added_again() -> None:
-    with planted(Plot(notes=(Note("remember the milk", tags=("red",)),))) as place:
+    with store_with(StoreSpec(notes=(Note("remember the milk", tags=("red",)),))) as place:
         receipt = collect.delete(place.tools(), "mem_000000000001", confirm=True)
-        plant(place.file, Plot(notes=(Note("remember the milk"),)))
+        write_rows(place.file, StoreSpec(notes=(Note("remember the milk"),)))
         undone = collect.undo(place.tools(), receipt.id)
         assert undone.conflicts == (("mem_000000000001", "the same text was added again as mem_000000000002"),)
         assert undone.totals == Totals()
@@ -111,20 +111,20 @@ def test_a_text_that_was_added_again() -> None:
 
 
 def test_the_same_text_in_another_thread_is_no_conflict() -> None:
-    with planted(Plot(notes=(Note("yes", thread="a"),))) as place:
+    with store_with(StoreSpec(notes=(Note("yes", thread="a"),))) as place:
         receipt = collect.delete(place.tools(), "mem_000000000001", confirm=True)
-        plant(place.file, Plot(notes=(Note("yes", thread="b"),)))
+        write_rows(place.file, StoreSpec(notes=(Note("yes", thread="b"),)))
         assert collect.undo(place.tools(), receipt.id).conflicts == ()
         assert len(rows_of(place.file).memories) == 2
 
 
 def test_a_file_that_was_indexed_again_keeps_its_new_memory() -> None:
-    plot = Plot(
+    spec = StoreSpec(
         notes=(Note("def old(): pass", path="a.py", stale=True), Note("def b(): pass", path="b.py", stale=True))
     )
-    with planted(plot) as place:
+    with store_with(spec) as place:
         receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
-        plant(place.file, Plot(notes=(Note("def new(): pass", path="a.py"),)))
+        write_rows(place.file, StoreSpec(notes=(Note("def new(): pass", path="a.py"),)))
         undone = collect.undo(place.tools(), receipt.id)
         assert undone.conflicts == (("mem_000000000001", "its file was indexed again as mem_000000000003"),)
         assert undone.totals.memories == 1
@@ -133,13 +133,13 @@ def test_a_file_that_was_indexed_again_keeps_its_new_memory() -> None:
 
 
 def test_the_same_file_name_in_another_root_is_no_conflict() -> None:
-    with planted(Plot(notes=(Note("one", path="a.py", root=0, stale=True),))) as place:
+    with store_with(StoreSpec(notes=(Note("one", path="a.py", root=0, stale=True),))) as place:
         receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
-        plant(place.file, Plot(notes=(Note("two", path="a.py", root=1),)))
+        write_rows(place.file, StoreSpec(notes=(Note("two", path="a.py", root=1),)))
         assert collect.undo(place.tools(), receipt.id).conflicts == ()
 
 
-MEETING = Plot(
+MEETING = StoreSpec(
     notes=(Note("Ada met Bob"),),
     things=(Thing("Ada"), Thing("Bob"), Thing("Carol")),
     links=(Link(0, 1, "met", sources=(0,)), Link(1, 2, "likes")),
@@ -148,10 +148,10 @@ MEETING = Plot(
 
 
 def test_an_entity_that_was_made_again_takes_over_mentions_and_relations() -> None:
-    with planted(MEETING) as place:
+    with store_with(MEETING) as place:
         receipt = collect.delete(place.tools(), "mem_000000000001", confirm=True)
         assert receipt.totals == Totals(1, 1, 3, 2)
-        plant(place.file, Plot(things=(Thing("Bob"),)))
+        write_rows(place.file, StoreSpec(things=(Thing("Bob"),)))
         undone = collect.undo(place.tools(), receipt.id)
         said = "it exists again as ent_000000000004, which has its mentions and relations now"
         assert undone.conflicts == (("ent_000000000002", said),)
@@ -164,18 +164,18 @@ def test_an_entity_that_was_made_again_takes_over_mentions_and_relations() -> No
 
 
 def test_a_name_made_again_by_rule_stays_handed_in_if_it_was() -> None:
-    with planted(Plot(things=(Thing("Ada", handed_in=True),))) as place:
+    with store_with(StoreSpec(things=(Thing("Ada", explicit=True),))) as place:
         receipt = collect.clear(place.tools(), collect.CLEAR_PHRASE)
-        plant(place.file, Plot(things=(Thing("Ada"),)))
+        write_rows(place.file, StoreSpec(things=(Thing("Ada"),)))
         collect.undo(place.tools(), receipt.id)
         assert place.query("select handed_in from live_entity") == [1]
         assert collect.plan(place.tools(), "unreachable_entities").item_count == 0
 
 
 def test_a_relation_that_was_made_again_stays_as_it_is_now() -> None:
-    with planted(MEETING) as place:
+    with store_with(MEETING) as place:
         receipt = collect.delete(place.tools(), "mem_000000000001", confirm=True)
-        plant(place.file, Plot(things=(Thing("Ada"), Thing("Bob")), links=(Link(0, 1, "met", weight=0.5),)))
+        write_rows(place.file, StoreSpec(things=(Thing("Ada"), Thing("Bob")), links=(Link(0, 1, "met", weight=0.5),)))
         undone = collect.undo(place.tools(), receipt.id)
         assert ("rel_000000000001", "the same relation exists again") in undone.conflicts
         assert place.query("select weight from live_relation where relation = 'met'") == [0.5]
@@ -184,10 +184,10 @@ def test_a_relation_that_was_made_again_stays_as_it_is_now() -> None:
 
 def test_a_relation_waits_for_an_end_that_a_later_receipt_holds() -> None:
     """Between two people whom nothing mentions; first the fact goes by a clear, then they come and go again."""
-    plot = Plot(
+    spec = StoreSpec(
         notes=(Note("Ada met Bob"),), things=(Thing("Ada"), Thing("Bob")), links=(Link(0, 1),), mentions=((0, 0, 0),)
     )
-    with planted(plot) as place:
+    with store_with(spec) as place:
         before = dump(place.file)
         first = collect.delete(place.tools(), "mem_000000000001", confirm=True)
         with store_files.open_file(place.file) as db:
@@ -203,13 +203,13 @@ def test_a_relation_waits_for_an_end_that_a_later_receipt_holds() -> None:
 
 def test_what_a_recovered_memory_states_comes_with_it() -> None:
     """An entity at the end of a relation need not be mentioned by any chunk: code calls what it does not define."""
-    plot = Plot(
+    spec = StoreSpec(
         notes=(Note("def f(): g()", path="f.py", stale=True), Note("def h(): g()", path="h.py", stale=True)),
         things=(Thing("f"), Thing("g"), Thing("h")),
         links=(Link(0, 1, "calls", sources=(0,)), Link(2, 1, "calls", sources=(1,))),
         mentions=((0, 0, 0), (1, 0, 2)),
     )
-    with planted(plot) as place:
+    with store_with(spec) as place:
         before = dump(place.file)
         receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
         assert receipt.totals == Totals(2, 2, 3, 2)
@@ -220,9 +220,9 @@ def test_what_a_recovered_memory_states_comes_with_it() -> None:
 
 
 def test_a_memory_whose_file_was_indexed_again_cannot_be_recovered() -> None:
-    with planted(Plot(notes=(Note("old", path="a.py", stale=True),))) as place:
+    with store_with(StoreSpec(notes=(Note("old", path="a.py", stale=True),))) as place:
         collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
-        plant(place.file, Plot(notes=(Note("new", path="a.py"),)))
+        write_rows(place.file, StoreSpec(notes=(Note("new", path="a.py"),)))
         before = dump(place.file)
         words = "mem_000000000001 cannot come back: its file was indexed again as mem_000000000002."
         with pytest.raises(Conflict, match=words):
@@ -233,13 +233,13 @@ def test_a_memory_whose_file_was_indexed_again_cannot_be_recovered() -> None:
 
 def test_forgetting_one_memory_forever_takes_nothing_from_another_in_the_trash() -> None:
     """Both mention Ada; when the first is purged for good, the second can still come back with her."""
-    plot = Plot(
+    spec = StoreSpec(
         notes=(Note("Ada wrote"), Note("Ada spoke")),
         things=(Thing("Ada"), Thing("Byron")),
         links=(Link(0, 1, "calls", sources=(1,)),),
         mentions=((0, 0, 0), (1, 0, 0)),
     )
-    with planted(plot) as place:
+    with store_with(spec) as place:
         second = collect.delete(place.tools(), "mem_000000000002", confirm=True)
         collect.delete(place.tools(), "mem_000000000001", confirm=True, forever=True)
         assert place.query("select name from live_entity") == []

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memsweep.model.graph import Edge, Entity
 from memsweep.model.text import name_key
-from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, GraphSurvey
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
@@ -49,7 +49,7 @@ def dumps(draw):
     things = draw(
         st.lists(
             st.builds(
-                EntityRow,
+                ExportedEntity,
                 _LETTERS.map("ent_{}".format),
                 _TEXT,
                 _TEXT,
@@ -70,7 +70,7 @@ def dumps(draw):
     facts = draw(
         st.lists(
             st.builds(
-                RelationRow,
+                ExportedRelation,
                 _LETTERS.map("rel_{}".format),
                 ends,
                 ends,

@@ -20,7 +20,7 @@ from memsweep.services.memory import Memory
 from memsweep.store.file import portable
 from tests.falkor.both_engines import Side
 from tests.faults.merge_histories import Seen, open_store, run, seen, state
-from tests.gc.stores import NOW, Link, Note, Plot, Thing
+from tests.gc.stores import NOW, Link, Note, StoreSpec, Thing
 from tests.support import store_files
 from tests.support.counts import rounds
 from tests.support.engines import ENGINES, on_every_engine
@@ -299,8 +299,8 @@ def test_a_fact_that_only_the_merge_kept_follows_its_memory_into_the_trash(memor
 # with a clock of its own, below the doors
 
 
-class World:
-    """A planted store with the acts of a history, an hour apart."""
+class StoreHistory:
+    """A store with the acts of a history, an hour apart."""
 
     def __init__(self, side: Side, look: Any) -> None:
         self.side, self._look, self.hours = side, look, 0
@@ -348,22 +348,22 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def world(kind: str) -> Iterator[World]:
+def history(kind: str) -> Iterator[StoreHistory]:
     notes = (Note("A and C", stale=True, path="a.py"), Note("B", stale=True, path="b.py"))
-    with open_store(kind, Plot(notes, THINGS, LINKS, ((0, 0, 0), (0, 0, 2), (1, 0, 1)))) as (side, look):
-        yield World(side, look)
+    with open_store(kind, StoreSpec(notes, THINGS, LINKS, ((0, 0, 0), (0, 0, 2), (1, 0, 1)))) as (side, look):
+        yield StoreHistory(side, look)
 
 
 @pytest.fixture
-def garbage(kind: str, strategy: str) -> Iterator[World]:
+def garbage(kind: str, strategy: str) -> Iterator[StoreHistory]:
     """Nothing holds the three; or, for orphans, nothing but each other holds the two that become one."""
     links = LINKS[2:] if strategy == "orphaned_entities" else LINKS
-    with open_store(kind, Plot((Note("nothing of it"),), THINGS, links)) as (side, look):
-        yield World(side, look)
+    with open_store(kind, StoreSpec((Note("nothing of it"),), THINGS, links)) as (side, look):
+        yield StoreHistory(side, look)
 
 
 @pytest.mark.parametrize("strategy", ["unreachable_entities", "orphaned_entities", "decayed", "all"])
-def test_an_ordinary_prune_of_what_was_merged_is_undone_whole(garbage: World, strategy: str) -> None:
+def test_an_ordinary_prune_of_what_was_merged_is_undone_whole(garbage: StoreHistory, strategy: str) -> None:
     before = state(garbage.seen())
     merged = garbage.merge("B", "A")
     between = state(garbage.seen())
@@ -375,74 +375,74 @@ def test_an_ordinary_prune_of_what_was_merged_is_undone_whole(garbage: World, st
     assert state(garbage.seen()) == before
 
 
-def test_a_merge_that_was_purged_is_final_for_what_a_clear_still_holds(world: World) -> None:
-    merged = world.merge("B", "A")
-    at = world.hours
-    cleared = collect.clear(world.tools, collect.CLEAR_PHRASE).id
-    assert world.purge_up_to(at) == (merged,)
-    assert collect.undo(world.tools, cleared).conflicts == ()
-    assert world.facts() == {("A", "knows", "C")}
-    assert world.side.store.keeper.examine() == []
+def test_a_merge_that_was_purged_is_final_for_what_a_clear_still_holds(history: StoreHistory) -> None:
+    merged = history.merge("B", "A")
+    at = history.hours
+    cleared = collect.clear(history.tools, collect.CLEAR_PHRASE).id
+    assert history.purge_up_to(at) == (merged,)
+    assert collect.undo(history.tools, cleared).conflicts == ()
+    assert history.facts() == {("A", "knows", "C")}
+    assert history.side.store.keeper.examine() == []
 
 
-def test_what_a_merge_put_away_is_there_though_the_entity_it_was_merged_into_was_freed(world: World) -> None:
+def test_what_a_merge_put_away_is_there_though_the_entity_it_was_merged_into_was_freed(history: StoreHistory) -> None:
     """Its last fact was pruned by a clock that went back, and purged: only so the entity can go before the merge."""
-    collect.pin(world.tools, "ent_000000000003", True)
-    world.hours = 20
-    merged = world.merge("B", "A")
-    world.hours = 10
+    collect.pin(history.tools, "ent_000000000003", True)
+    history.hours = 20
+    merged = history.merge("B", "A")
+    history.hours = 10
     pruned = collect.plan_and_apply(
-        world.tools, "decayed", confirm=True, allow_large=True, fading=Fading(edge_threshold=1.0, max_age_days=0.0)
+        history.tools, "decayed", confirm=True, allow_large=True, fading=Fading(edge_threshold=1.0, max_age_days=0.0)
     )
     assert pruned.totals.relations == 1
-    assert world.purge_up_to(15) == (pruned.id,)
-    world.hours = 30
-    for memory in sorted(world.seen().tables["memory"]):
-        collect.delete(world.tools, memory, confirm=True, forever=True)
-    assert world.side.store.keeper.examine() == []
-    collect.undo(world.tools, merged)
-    assert world.side.store.keeper.examine() == []
-    assert world.facts() == {("B", "knows", "C")}
+    assert history.purge_up_to(15) == (pruned.id,)
+    history.hours = 30
+    for memory in sorted(history.seen().tables["memory"]):
+        collect.delete(history.tools, memory, confirm=True, forever=True)
+    assert history.side.store.keeper.examine() == []
+    collect.undo(history.tools, merged)
+    assert history.side.store.keeper.examine() == []
+    assert history.facts() == {("B", "knows", "C")}
 
 
-def test_merges_into_what_a_final_merge_took_lead_to_what_that_kept(world: World) -> None:
+def test_merges_into_what_a_final_merge_took_lead_to_what_that_kept(history: StoreHistory) -> None:
     """The clock went back between them, so the later merge is purged first."""
-    first = world.merge("B", "A")
-    world.hours = -10
-    second = world.merge("A", "C")
-    assert world.purge_up_to(-5) == (second,)
-    world.hours = 10
-    assert world.side.store.keeper.examine() == []
-    collect.undo(world.tools, first)
-    assert world.side.store.keeper.examine() == []
-    assert ("B", "knows", "C") in world.facts()
-    mentions = world.seen().tables["mention"]
+    first = history.merge("B", "A")
+    history.hours = -10
+    second = history.merge("A", "C")
+    assert history.purge_up_to(-5) == (second,)
+    history.hours = 10
+    assert history.side.store.keeper.examine() == []
+    collect.undo(history.tools, first)
+    assert history.side.store.keeper.examine() == []
+    assert ("B", "knows", "C") in history.facts()
+    mentions = history.seen().tables["mention"]
     assert {entity for _, entity in mentions} == {"ent_000000000002", "ent_000000000003"}
 
 
-def test_a_fact_between_two_that_are_one_for_good_does_not_return(world: World) -> None:
+def test_a_fact_between_two_that_are_one_for_good_does_not_return(history: StoreHistory) -> None:
     """The clock went back, so the merge is purged before the prune that holds the fact."""
-    world.hours = 20
-    pruned = world.prune("decayed")
-    assert world.facts() == {("A", "knows", "C")}
-    world.hours = 10
-    merged = world.merge("B", "A")
-    assert world.purge_up_to(15) == (merged,)
-    world.hours = 30
-    collect.undo(world.tools, pruned)
-    assert world.facts() == {("A", "knows", "C")}
-    assert world.side.store.keeper.examine() == []
+    history.hours = 20
+    pruned = history.prune("decayed")
+    assert history.facts() == {("A", "knows", "C")}
+    history.hours = 10
+    merged = history.merge("B", "A")
+    assert history.purge_up_to(15) == (merged,)
+    history.hours = 30
+    collect.undo(history.tools, pruned)
+    assert history.facts() == {("A", "knows", "C")}
+    assert history.side.store.keeper.examine() == []
 
 
-def test_a_superseded_fact_and_what_replaced_it_return_through_a_merge(world: World) -> None:
+def test_a_superseded_fact_and_what_replaced_it_return_through_a_merge(history: StoreHistory) -> None:
     draft = RelationDraft("B", "knows", NamedThing("D"), replaces=True)
-    graph.relate(world.graphing, GraphBatch((), (draft,)))
-    before = state(world.seen())
-    merged = world.merge("B", "A")
-    cleared = collect.clear(world.tools, collect.CLEAR_PHRASE).id
-    collect.undo(world.tools, cleared)
-    collect.undo(world.tools, merged)
-    assert state(world.seen()) == before
+    graph.relate(history.graphing, GraphBatch((), (draft,)))
+    before = state(history.seen())
+    merged = history.merge("B", "A")
+    cleared = collect.clear(history.tools, collect.CLEAR_PHRASE).id
+    collect.undo(history.tools, cleared)
+    collect.undo(history.tools, merged)
+    assert state(history.seen()) == before
 
 
 # the law

@@ -20,7 +20,7 @@ from memsweep.gc import collect
 from memsweep.gc.planner import make_plan
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.model.decay import faded
-from memsweep.model.plan import EntityRow, RelationRow, Survey
+from memsweep.model.plan import Survey, SurveyedEntity, SurveyedRelation
 from memsweep.model.times import to_micros
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
@@ -283,7 +283,7 @@ def graphs(draw: st.DrawFn) -> Survey:
     days = st.sampled_from([0.0, 10.0, 31.0, 400.0, 3000.0])
     seen = st.builds(lambda back: to_micros(NOW) - round(back * DAY), days)
     entities = [
-        EntityRow(
+        SurveyedEntity(
             key,
             1,
             draw(st.sampled_from(["concept", "event", "rule"])),
@@ -298,7 +298,7 @@ def graphs(draw: st.DrawFn) -> Survey:
     ends = st.integers(0, count - 1) if count else st.nothing()
     weights = st.sampled_from([None, 0.01, 0.5, 1.0])
     relations = [
-        RelationRow(key, 1, draw(ends), draw(ends), draw(weights), draw(seen), None, draw(st.integers(0, 4)) == 0)
+        SurveyedRelation(key, 1, draw(ends), draw(ends), draw(weights), draw(seen), None, draw(st.integers(0, 4)) == 0)
         for key in range(draw(st.integers(0, 8)) if count else 0)
     ]
     mentions = [(1, draw(ends))] if count and draw(st.booleans()) else []

@@ -21,7 +21,7 @@ READS = {
     "plans": {"get", "items"},
     "revisions": {"of_receipts", "of_items"},
     "records": {"page", "at", "aliases", "names_seen"},
-    "texts": {"model", "at", "page", "pieces", "twin", "is_buried"},
+    "texts": {"model", "at", "page", "pieces", "duplicate_of", "is_tombstoned"},
     "tombstones": set(),
     "segments": {"clashing", "unpinned", "held_by"},
     "entities": {"find", "at", "trashed_by", "live_named", "mentioned_by"},

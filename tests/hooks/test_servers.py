@@ -77,7 +77,7 @@ def ask(variables: Mapping[str, str], raw: bytes, name: str = "UserPromptSubmit"
     return asking.asked(name, raw, time.monotonic(), variables)
 
 
-def told(reply: Mapping[str, Any] | None) -> str:
+def shown(reply: Mapping[str, Any] | None) -> str:
     assert reply is not None
     return str((reply["answer"] or {}).get("additionalContext", ""))
 
@@ -88,10 +88,10 @@ def test_a_server_answers_for_the_project_of_the_hook_and_for_no_other(
     variables: dict[str, str], project: Path, tmp_path: Path, home: Path
 ) -> None:
     remember(variables, project)
-    assert DECISION in told(ask(variables, prompt(project)))
-    assert told(ask(variables, prompt(project))) == ""  # once a session
-    assert told(ask(variables, prompt(repository(tmp_path / "other"), "s2"))) == ""
-    assert DECISION in told(ask(variables, prompt(project, source="startup"), "SessionStart"))
+    assert DECISION in shown(ask(variables, prompt(project)))
+    assert shown(ask(variables, prompt(project))) == ""  # once a session
+    assert shown(ask(variables, prompt(repository(tmp_path / "other"), "s2"))) == ""
+    assert DECISION in shown(ask(variables, prompt(project, source="startup"), "SessionStart"))
     assert {run["by"] for run in runs(home)} == {"server"}
 
 
@@ -99,9 +99,9 @@ def test_a_server_answers_for_the_project_of_the_hook_and_for_no_other(
 def test_the_variables_of_the_hook_count(variables: dict[str, str], project: Path, tmp_path: Path) -> None:
     remember(variables, project)
     elsewhere = repository(tmp_path / "other")
-    assert DECISION in told(ask({**variables, "CLAUDE_PROJECT_DIR": str(project)}, prompt(elsewhere)))
-    assert told(ask({**variables, "MEMSWEEP_WORKSPACE": "another"}, prompt(project, "s2"))) == ""
-    assert told(ask({**variables, "MEMSWEEP_HOOKS_ENABLED": "false"}, prompt(project, "s3"))) == ""
+    assert DECISION in shown(ask({**variables, "CLAUDE_PROJECT_DIR": str(project)}, prompt(elsewhere)))
+    assert shown(ask({**variables, "MEMSWEEP_WORKSPACE": "another"}, prompt(project, "s2"))) == ""
+    assert shown(ask({**variables, "MEMSWEEP_HOOKS_ENABLED": "false"}, prompt(project, "s3"))) == ""
 
 
 @pytest.mark.usefixtures("listener")
@@ -155,7 +155,7 @@ def test_an_event_without_a_folder_belongs_to_the_folder_of_the_hook(
     raw = json.dumps({"session_id": "s", "prompt": QUESTION}).encode()
     own = asking.introduction("UserPromptSubmit", len(raw), 0.0, variables)
     monkeypatch.setattr(asking, "introduction", lambda *given: {**own, "folder": str(project)})
-    assert DECISION in told(ask(variables, raw))
+    assert DECISION in shown(ask(variables, raw))
     monkeypatch.setattr(asking, "introduction", lambda *given: {**own, "folder": ""})
     assert ask(variables, raw) is None
 
@@ -208,7 +208,7 @@ def test_a_long_path_is_no_obstacle(tmp_path: Path, project: Path) -> None:
     listener = HookListener(App(load_settings(variables)))
     listener.start()
     try:
-        assert DECISION in told(ask(variables, prompt(project)))
+        assert DECISION in shown(ask(variables, prompt(project)))
     finally:
         listener.stop()
     assert list((home / "hooks" / "servers").iterdir()) == []

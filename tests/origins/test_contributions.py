@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.app import Memory, called_by
-from memsweep.model.contribution import Contribution, FactState, from_text, step, told
+from memsweep.model.contribution import Contribution, FactState, from_text, state_of, step
 from memsweep.model.origin import Origin
 from tests.support.engines import on_every_engine
 from tests.support.store_files import open_file
@@ -47,14 +47,14 @@ def test_without_somebody_is_as_if_they_had_never_been(acts: list[Contribution])
     stored = numbered(acts)
     gone = {act.key for act in stored if act.origin == 1}
     others = numbered([act for act in acts if act.origin != 1])
-    expected = told(others)
-    assert told(stored, gone) == expected
-    assert told([act._replace(trash=7) if act.key in gone else act for act in stored]) == expected
+    expected = state_of(others)
+    assert state_of(stored, gone) == expected
+    assert state_of([act._replace(trash=7) if act.key in gone else act for act in stored]) == expected
 
 
 @given(ACTS)
 def test_a_weight_stays_a_share_and_a_fact_that_nobody_stated_is_none(acts: list[Contribution]) -> None:
-    state = told(numbered(acts))
+    state = state_of(numbered(acts))
     assert state is None or state.weight is None or 0 <= state.weight <= 1
     if not any(act.act in ("state", "mention", "see") for act in acts):
         assert state is None
@@ -71,7 +71,7 @@ def test_what_is_stored_is_what_the_contributions_make(memory: Memory, tmp_path:
     memory.graph.load(memory.graph.dump("json"))
     memory.care.backup(tmp_path / "b")
     for relation, acts in journals(tmp_path / "b").items():
-        folded = told(acts)
+        folded = state_of(acts)
         assert folded is not None
         stored = relations(tmp_path / "b")[relation]
         assert folded[1:] == stored[1:]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memsweep.app import Memory, called_by
-from memsweep.model.memory_act import MemoryAct, said_again, told
+from memsweep.model.memory_act import MemoryAct, said_again, state_of
 from tests.origins.test_poisoning import EVIL, GOOD, OTHER, content
 from tests.redact.test_ways_in import AWS, AWS_MARK
 from tests.support.engines import on_every_engine
@@ -246,10 +246,10 @@ def test_a_purge_leaves_nothing_of_what_was_taken_back(memory: Memory, tmp_path:
 def test_nobody_who_is_taken_back_keeps_a_text(key: int) -> None:
     say = MemoryAct(1, "say", 1, 7, {"text": "a"}, key=1)
     acts = [say, say._replace(key=2, origin=8), say._replace(key=3, origin=9)]
-    left = told([act._replace(trash=5) if act.key == key else act for act in acts])
+    left = state_of([act._replace(trash=5) if act.key == key else act for act in acts])
     assert left is not None
     assert left.by == tuple(origin for number, origin in ((1, 7), (2, 8), (3, 9)) if number != key)
-    assert told(acts, {1, 2, 3}) is None
+    assert state_of(acts, {1, 2, 3}) is None
 
 
 @on_every_engine

@@ -326,12 +326,12 @@ def _by(memory: Memory, **names: str) -> None:
 
 def _graph(*names: str) -> str:
     from memsweep.graph.exchange import form
-    from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
+    from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
 
     now = datetime(2026, 5, 1, tzinfo=UTC)
-    rows = [EntityRow(f"ent_{n}", f"K {name}", "Key", 1.0, True, False, now, now) for n, name in enumerate(names)]
+    rows = [ExportedEntity(f"ent_{n}", f"K {name}", "Key", 1.0, True, False, now, now) for n, name in enumerate(names)]
     first, last = rows[0].id, rows[-1].id
-    fact = RelationRow("rel_1", first, last, f"LIKE {names[0]}", 1.0, 1, True, now, now, None, None)
+    fact = ExportedRelation("rel_1", first, last, f"LIKE {names[0]}", 1.0, 1, True, now, now, None, None)
     return form("json").write(GraphDump(tuple(rows), (fact,)))
 
 

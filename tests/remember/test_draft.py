@@ -102,7 +102,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"entities": [{"name": 5}]}, "name must be text"),
     ({"entities": [{"name": "Ada", "type": 5}]}, "type must be text"),
     ({"entities": [{"name": "Ada", "kind": "x"}]}, "an entity has no field 'kind'"),
-    ({"entities": [{"name": "Ada", 5: "x"}]}, "an entity has no field '5'"),
+    ({"entities": [{"name": "Ada", 5: "x"}]}, "an entity has no field 5"),
     ({"relations": [{"from": "a", "to": "b"}]}, "a relation must be"),
     ({"relations": ["a"]}, "a relation must be"),
     ({"relations": {"from": "a", "to": "b", "relation": "c"}}, "relations must be a list"),

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.model.names import ENOUGH_EVIDENCE
+from memsweep.model.memory import ENOUGH_EVIDENCE
 from memsweep.remember.names import _WORD, MAX_NAMES, Name, _capitalised, find_names
 
 

@@ -53,7 +53,7 @@ def test_what_is_read_better_comes_first_and_what_nothing_speaks_for_stays_behin
     assert [row[0] < 0 for row in again] == [True, True, False, False]
 
 
-class Keen:
+class WordReader:
     """Reads for a word, and counts what it was given."""
 
     def __init__(self, word: str) -> None:
@@ -75,7 +75,7 @@ def test_both_modes_put_first_what_reads_best(make: Callable[..., App]) -> None:
     for mode in ("precise", "deep"):
         page = recall(
             app.engine.open("notes"), app.embedder, "red door", words=app.local_model, now=now, mode=mode,
-            reader=Keen("cellar"),
+            reader=WordReader("cellar"),
         )  # fmt: skip
         assert page.hits[0].passage.text == "The red door leads to the cellar."
         assert "reading 8.0" in page.hits[0].why
@@ -88,7 +88,7 @@ def test_code_and_long_queries_are_not_read(make: Callable[..., App], tmp_path: 
     memory = app.memory("notes")
     memory.code.index(tmp_path)
     memory.remember("The red door leads to the cellar.")
-    reader, store = Keen("cellar"), app.engine.open("notes")
+    reader, store = WordReader("cellar"), app.engine.open("notes")
     options = {"words": app.local_model, "now": datetime.now(UTC), "reader": reader}
     found = recall(store, app.embedder, "where does the red door lead", **options)
     assert found.hits

@@ -21,7 +21,7 @@ LONG = "長い名前 " * 200  # a name as long as it may be, in letters of three
 PROSE = 'All work and "no play" makes Jack\ta dull boy.\n'
 
 
-class World:
+class FilledServer:
     def __init__(self, home: Home, client: ServerClient, folder: Path) -> None:
         self.client = client
         app = make_app(load_settings(home.variables))
@@ -67,11 +67,11 @@ def fill(app: App, folder: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def filled_server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FilledServer]:
     folder = tmp_path_factory.mktemp("sizes")
     home = Home(request.param, folder / "home")
     with connected(home.folder, "legacy", "--profile", "full", asked=say_yes, **home.settings) as client:
-        yield World(home, client, folder)
+        yield FilledServer(home, client, folder)
     home.close()
 
 
@@ -114,15 +114,17 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_every_answer_fits(world: World) -> None:
+def test_every_answer_fits(filled_server: FilledServer) -> None:
     too_large = {}
     for tool, wanted in CALLS:
-        arguments = {key: world.with_ids(value) for key, value in wanted.items()}
-        size = len(json.dumps(world.client.call(tool, **arguments), ensure_ascii=False, separators=(",", ":")).encode())
+        arguments = {key: filled_server.with_ids(value) for key, value in wanted.items()}
+        size = len(
+            json.dumps(filled_server.client.call(tool, **arguments), ensure_ascii=False, separators=(",", ":")).encode()
+        )
         if size > MOST_BYTES:
             too_large[f"{tool} {sorted(wanted)}"] = size
     assert too_large == {}
-    page = world.client.call("get_memory", memory_id=world.known["code"])
+    page = filled_server.client.call("get_memory", memory_id=filled_server.known["code"])
     assert (page["path"], page["language"]) == ("big.py", "python")
     assert page["lines"] == len(Path(page["file_path"]).read_text().splitlines())
     assert page["verified_at"]
@@ -130,12 +132,12 @@ def test_every_answer_fits(world: World) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_a_long_text_is_read_in_pieces_that_join(world: World, tmp_path: Path) -> None:
+def test_a_long_text_is_read_in_pieces_that_join(filled_server: FilledServer, tmp_path: Path) -> None:
     for name, expected in {"note": PROSE * 700}.items():
-        arguments: dict[str, Any] = {"memory_id": world.known[name]}
+        arguments: dict[str, Any] = {"memory_id": filled_server.known[name]}
         text = ""
         while True:
-            page = world.client.call("get_memory", **arguments)
+            page = filled_server.client.call("get_memory", **arguments)
             text += page["text"]
             if "next_offset" not in page:
                 break

@@ -72,7 +72,7 @@ class Person:
         return self.answer
 
 
-class World:
+class GatedServer:
     """A home with a server whose client can ask, and the same home as the library sees it."""
 
     def __init__(self, home: Home, client: ServerClient, person: Person) -> None:
@@ -120,11 +120,11 @@ def state(app: App) -> Any:
 
 
 @pytest.fixture(scope="module", params=ENGINES)
-def world(request: pytest.FixtureRequest, mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def gated(request: pytest.FixtureRequest, mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatedServer]:
     folder = tmp_path_factory.mktemp("gate")
     home, person = Home(request.param, folder / "home"), Person()
     with connected(home.folder, mode, "--profile", "full", log=folder / "log", asked=person, **home.settings) as client:
-        made = World(home, client, person)
+        made = GatedServer(home, client, person)
         yield made
         made.app.close()
     home.close()
@@ -132,77 +132,77 @@ def world(request: pytest.FixtureRequest, mode: str, tmp_path_factory: pytest.Te
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_person_is_asked_and_only_a_yes_takes_anything_away(world: World, name: str) -> None:
-    tool, arguments, workspace = world.call_of(name)
-    before = world.state()
+def test_a_person_is_asked_and_only_a_yes_takes_anything_away(gated: GatedServer, name: str) -> None:
+    tool, arguments, workspace = gated.call_of(name)
+    before = gated.state()
     for answer in WITHOUT_A_YES.values():
-        world.person.questions, world.person.answer = [], answer
+        gated.person.questions, gated.person.answer = [], answer
         with pytest.raises((ToolFailed, MCPError), match=r"nothing was removed|no window to ask in"):
-            world.client.call(tool, **arguments)
-        assert len(world.person.questions) == 1
-        assert world.state() == before
-    world.person.questions, world.person.answer = [], YES
-    world.client.call(tool, **arguments)
-    (question,) = world.person.questions
+            gated.client.call(tool, **arguments)
+        assert len(gated.person.questions) == 1
+        assert gated.state() == before
+    gated.person.questions, gated.person.answer = [], YES
+    gated.client.call(tool, **arguments)
+    (question,) = gated.person.questions
     assert ("cannot be undone" if name in FINAL else "can be undone") in question
     assert repr("p") in question if name.startswith("context") else repr(workspace) in question
-    assert world.state() != before
+    assert gated.state() != before
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_not_confirmed_or_not_there_is_refused_without_a_question(world: World, name: str) -> None:
-    tool, arguments, _ = world.call_of(name)
-    world.person.questions, world.person.answer = [], YES
-    before = world.state()
+def test_what_is_not_confirmed_or_not_there_is_refused_without_a_question(gated: GatedServer, name: str) -> None:
+    tool, arguments, _ = gated.call_of(name)
+    gated.person.questions, gated.person.answer = [], YES
+    before = gated.state()
     unconfirmed = {**arguments, **({"confirm_phrase": "yes"} if name == "clear" else {"confirm": False})}
     with pytest.raises(ToolFailed):
-        world.client.call(tool, **unconfirmed)
+        gated.client.call(tool, **unconfirmed)
     if not name.startswith("context"):
         with pytest.raises(ToolFailed, match="does not exist"):
-            world.client.call(tool, **{**arguments, "workspace_id": "nowhere"})
-    assert world.person.questions == []
-    assert world.state() == before
+            gated.client.call(tool, **{**arguments, "workspace_id": "nowhere"})
+    assert gated.person.questions == []
+    assert gated.state() == before
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["delete", "delete forever", "prune", "purge", "clear"])
-def test_an_answer_that_never_comes_changes_nothing(world: World, name: str, mode: str) -> None:
+def test_an_answer_that_never_comes_changes_nothing(gated: GatedServer, name: str, mode: str) -> None:
     """The client gives up; its server goes on for others."""
-    tool, arguments, _ = world.call_of(name)
-    world.person.questions, world.person.answer = [], None
-    before = world.state()
+    tool, arguments, _ = gated.call_of(name)
+    gated.person.questions, gated.person.answer = [], None
+    before = gated.state()
     with pytest.raises((MCPError, TimeoutError)):
-        world.client.call_within(1.0, tool, arguments)
-    assert len(world.person.questions) == 1
-    assert world.client.call("list_workspaces")["workspaces"]
-    assert world.state() == before
+        gated.client.call_within(1.0, tool, arguments)
+    assert len(gated.person.questions) == 1
+    assert gated.client.call("list_workspaces")["workspaces"]
+    assert gated.state() == before
 
 
-def test_what_is_applied_is_what_was_shown(world: World) -> None:
+def test_what_is_applied_is_what_was_shown(gated: GatedServer) -> None:
     """Without a plan_id one is made for the question, and garbage that appears while the person thinks stays."""
-    tool, arguments, workspace = world.call_of("prune")
-    memory = world.app.memory(workspace)
-    world.person.questions, world.person.answer = [], YES
-    world.person.meanwhile = lambda: memory.remember("expired meanwhile", expires_at="2020-01-01")
-    answer = world.client.call(tool, **arguments)
-    world.person.meanwhile = lambda: None
-    assert "Move 1 memory" in world.person.questions[0]
-    if len(world.person.questions) == 1:  # the older protocol; in the newer one the changed question is put again
+    tool, arguments, workspace = gated.call_of("prune")
+    memory = gated.app.memory(workspace)
+    gated.person.questions, gated.person.answer = [], YES
+    gated.person.meanwhile = lambda: memory.remember("expired meanwhile", expires_at="2020-01-01")
+    answer = gated.client.call(tool, **arguments)
+    gated.person.meanwhile = lambda: None
+    assert "Move 1 memory" in gated.person.questions[0]
+    if len(gated.person.questions) == 1:  # the older protocol; in the newer one the changed question is put again
         assert answer["deleted_memories"] == 1
         assert memory.sweep.plan("expired").item_count == 1
     else:
-        assert "Move 2 memories" in world.person.questions[1]
+        assert "Move 2 memories" in gated.person.questions[1]
         assert answer["deleted_memories"] == 2
 
 
-def test_nobody_is_asked_about_nothing(world: World) -> None:
-    _, _, workspace = world.call_of("prune")
-    world.person.questions = []
-    done = world.client.call(
+def test_nobody_is_asked_about_nothing(gated: GatedServer) -> None:
+    _, _, workspace = gated.call_of("prune")
+    gated.person.questions = []
+    done = gated.client.call(
         "prune_memory", strategy="empty_memories", dry_run=False, confirm=True, workspace_id=workspace
     )
     assert done["deleted_memories"] == 0
-    assert world.person.questions == []
+    assert gated.person.questions == []
 
 
 # A client that cannot ask
@@ -213,9 +213,9 @@ def test_where_nobody_can_be_asked_what_cannot_be_undone_is_refused_with_the_com
     run: Callable[..., Ran], server: ServerClient, served_home: Path, name: str
 ) -> None:
     app = make_app(load_settings({"MEMSWEEP_HOME": str(served_home)}))
-    world = World.__new__(World)
-    world.app, world._made = app, len(app.workspaces()) + 1000 * list(CALLS).index(name)
-    tool, arguments, workspace = world.call_of(name)
+    gated = GatedServer.__new__(GatedServer)
+    gated.app, gated._made = app, len(app.workspaces()) + 1000 * list(CALLS).index(name)
+    tool, arguments, workspace = gated.call_of(name)
     before = state(app)
     if name not in FINAL:
         server.call(tool, **arguments)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memsweep.adopt.notes import edited_index
 from memsweep.errors import Conflict
-from memsweep.model.adopt import ABSENT, Change, ClientReceipt, Item, Place, Skipped, digest_of
+from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, Item, Place, Skipped, digest_of
 
 CHANGED = "it has changed since the plan was made"
 CHANGED_SINCE = "it has changed since"
@@ -19,7 +19,7 @@ CAP_SHARE = 0.5
 class Write(NamedTuple):
     """A change with its bytes; None: the file goes. It is not made unless those that it requires were."""
 
-    change: Change
+    change: FileChange
     data: bytes | None
     requires: tuple[Place, ...] = ()
 
@@ -60,7 +60,7 @@ def writes_of(items: Sequence[Item], contents: Mapping[Place, bytes], index: str
         place = Place(store, index)
         after[place] = edited_index(contents.get(place, b""), drop[store], add[store])
     return ordered(
-        Write(Change(place, _digest(contents.get(place)), _digest(data)), data, requires.get(place, ()))
+        Write(FileChange(place, _digest(contents.get(place)), _digest(data)), data, requires.get(place, ()))
         for place, data in after.items()
     )
 
@@ -98,7 +98,7 @@ def refuse_large(items: Iterable[Item], contents: Mapping[Place, bytes]) -> None
             )
 
 
-def writes_back_to(changes: Sequence[Change], content: Callable[[str], bytes]) -> list[Write]:
+def writes_back_to(changes: Sequence[FileChange], content: Callable[[str], bytes]) -> list[Write]:
     """An undo as writes. A file that moved leaves its new place only once it is at its old one again."""
     come = {each.after: each.place for each in changes if each.before == ABSENT}
     return ordered(
@@ -111,13 +111,13 @@ def writes_back_to(changes: Sequence[Change], content: Callable[[str], bytes]) -
     )
 
 
-def way_back(receipt: ClientReceipt, current: Mapping[Place, str]) -> tuple[list[Change], list[Skipped]]:
+def way_back(receipt: ClientReceipt, current: Mapping[Place, str]) -> tuple[list[FileChange], list[Skipped]]:
     """What an undo changes: each file that still is what the receipt made of it. One that never was needs nothing."""
     back, conflicts = [], []
     for change in receipt.changes:
         now = current.get(change.place, ABSENT)
         if now == change.after:
-            back.append(Change(change.place, change.after, change.before))
+            back.append(FileChange(change.place, change.after, change.before))
         elif now != change.before:
             conflicts.append(Skipped(change.place, CHANGED_SINCE))
     return back, conflicts

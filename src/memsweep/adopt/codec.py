@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from memsweep.adopt.clients import checked_place
 from memsweep.adopt.mirror import Mirror
 from memsweep.errors import MemsweepError
-from memsweep.model.adopt import Change, ClientPlan, ClientReceipt, FileVersion, Finding, Item, Need, Place
+from memsweep.model.adopt import ClientPlan, ClientReceipt, FileChange, FileVersion, Finding, Item, Need, Place
 from memsweep.model.times import iso
 
 T = TypeVar("T")
@@ -92,7 +92,7 @@ def read_receipt(text: str) -> ClientReceipt:
             _time(value["at"]),
             str(value["action"]),
             tuple(
-                Change(_place([store, name]), _digest(before), _digest(after))
+                FileChange(_place([store, name]), _digest(before), _digest(after))
                 for store, name, before, after in value["changes"]
             ),
             _time(value["undone_at"]) if value["undone_at"] else None,

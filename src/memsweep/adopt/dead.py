@@ -119,14 +119,14 @@ def _duplicates(shelf: Shelf, taken: Set[Place]) -> Iterator[Item]:
     kept: dict[tuple[str, ...], list[Place]] = {}
     for place in sorted(texts, key=worth, reverse=True):
         alike = kept.setdefault(texts[place].facts, [])
-        twin = next((each for each in alike if nearly_same(texts[place], texts[each])), None)
-        if twin is None:
+        other = next((each for each in alike if nearly_same(texts[place], texts[each])), None)
+        if other is None:
             alike.append(place)
             continue
-        is_same = texts[place].words == texts[twin].words
+        is_same = texts[place].words == texts[other].words
         line = shelf.entry_of(place.name)
-        needs = shelf.need(place, twin, *([shelf.index] if line else []))
-        yield Item("duplicate", "remove", place, twin, line, ("the same" if is_same else "nearly the same",), needs)
+        needs = shelf.need(place, other, *([shelf.index] if line else []))
+        yield Item("duplicate", "remove", place, other, line, ("the same" if is_same else "nearly the same",), needs)
 
 
 def _statement(note: Note) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
 
-from memsweep.model.adopt import ABSENT, Change, ClientReceipt, FileVersion, LostFile, Place
+from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, FileVersion, LostFile, Place
 
 Versions = Mapping[Place, tuple[FileVersion, ...]]
 
@@ -50,7 +50,7 @@ def observed(
     stores: Set[str],
     unread: Iterable[Place],
     now: datetime,
-    ours: Mapping[Change, str],
+    ours: Mapping[FileChange, str],
 ) -> Mirror:
     """The mirror after a look at some stores. `ours`: the receipts of changes that we made.
 
@@ -76,14 +76,14 @@ def with_caught(mirror: Mirror, caught: Iterable[tuple[Place, Seen]], now: datet
     return Mirror(versions)
 
 
-def our_changes(receipts: Iterable[ClientReceipt]) -> dict[Change, str]:
+def our_changes(receipts: Iterable[ClientReceipt]) -> dict[FileChange, str]:
     """Every change that a receipt of ours explains, with the receipt; an undo is the change back."""
-    made: dict[Change, str] = {}
+    made: dict[FileChange, str] = {}
     for receipt in receipts:
         for change in receipt.changes:
             made[change] = receipt.id
             if receipt.undone_at:
-                made[Change(change.place, change.after, change.before)] = receipt.id
+                made[FileChange(change.place, change.after, change.before)] = receipt.id
     return made
 
 
@@ -93,12 +93,12 @@ def _is_in(place: Place, unread: Place) -> bool:
 
 
 def _add(
-    versions: dict[Place, tuple[FileVersion, ...]], place: Place, version: FileVersion, ours: Mapping[Change, str]
+    versions: dict[Place, tuple[FileVersion, ...]], place: Place, version: FileVersion, ours: Mapping[FileChange, str]
 ) -> None:
     known = versions.get(place, ())
     before = known[-1].digest if known else ABSENT
     if before != version.digest:
-        receipt = ours.get(Change(place, before, version.digest), "")
+        receipt = ours.get(FileChange(place, before, version.digest), "")
         versions[place] = (*known, version._replace(receipt=receipt))
 
 

@@ -10,7 +10,7 @@ from memsweep.adopt.dead import is_note
 from memsweep.adopt.mirror import Mirror
 from memsweep.adopt.notes import edited_index, entry_line, is_named, read_note
 from memsweep.errors import BadInput, NotFound
-from memsweep.model.adopt import ABSENT, Change, FileVersion, LostFile, Place, digest_of
+from memsweep.model.adopt import ABSENT, FileChange, FileVersion, LostFile, Place, digest_of
 from memsweep.model.text import counted, shown
 
 _SHORTEST_DIGEST = 6
@@ -68,6 +68,6 @@ def writes_back(client: Client, wanted: Mapping[Place, bytes], contents: Mapping
         if is_indexed and not is_named(place.name, current):
             after[index] = edited_index(current, [], [entry_line(place.name, note)])
     return ordered(
-        Write(Change(place, digest_of(contents[place]) if place in contents else ABSENT, digest_of(data)), data)
+        Write(FileChange(place, digest_of(contents[place]) if place in contents else ABSENT, digest_of(data)), data)
         for place, data in after.items()
     )

@@ -44,14 +44,14 @@ def _target(shelf: Shelf, shelves: Sequence[Shelf]) -> Place:
 def _moves(shelf: Shelf, target: Place, shelves: Sequence[Shelf]) -> Iterator[Item]:
     there = next((each for each in shelves if each.store.name == target.store), None)
     digests = dict(there.digests) if there else {}
-    twins = {digest: place for place, digest in digests.items()}
+    copies = {digest: place for place, digest in digests.items()}
     taken = set(digests) | {Place(target.store, name) for name, _ in (there.store.unread if there else ())}
     for place, note in shelf.notes.items():
         line = shelf.entry_of(place.name)
         own = shelf.need(place, *([shelf.index] if line else []))
-        if twin := twins.get(shelf.digests[place]):
-            needs = (*own, Need(twin, digests[twin]))
-            yield Item("stranded", "remove", place, twin, line, (shelf.store.project.folder,), needs)
+        if copy := copies.get(shelf.digests[place]):
+            needs = (*own, Need(copy, digests[copy]))
+            yield Item("stranded", "remove", place, copy, line, (shelf.store.project.folder,), needs)
             continue
         goal = _free(Place(target.store, place.name), taken)
         taken.add(goal)

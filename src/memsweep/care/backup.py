@@ -7,10 +7,10 @@ from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
-from memsweep.model.care import Backup, Restored
+from memsweep.model.care import Backup
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of
-from memsweep.store.ports.care import HomeKeeper, Keeper
+from memsweep.store.ports.care import Keeper
 
 
 def backup(
@@ -27,18 +27,3 @@ def backup(
     with draft_of(target, replace=force) as draft:
         seal = keeper.copy(draft, target, version, clock(), progress)
     return Backup(str(target), target.stat().st_size, seal)
-
-
-def restore(
-    home: HomeKeeper,
-    path: str | os.PathLike[str],
-    workspace_id: str,
-    *,
-    replace: bool,
-    receipt_id: str,
-    actor: str,
-    now: datetime,
-) -> Restored:
-    """Nothing changes unless the file is whole; what was there is put aside, never overwritten."""
-    source = Path(path).absolute()
-    return home.install(source, workspace_id, replace=replace, receipt_id=receipt_id, actor=actor, now=now)

@@ -7,12 +7,13 @@ import hashlib
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
 from memsweep.care.backup import backup
 from memsweep.errors import Conflict
-from memsweep.model.care import Restored
+from memsweep.model.care import Restored, RestoreRequest
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import plain_refusals
 from memsweep.store.ports.care import HomeKeeper, Keeper
@@ -21,12 +22,8 @@ from memsweep.store.ports.care import HomeKeeper, Keeper
 def copy(
     origin: Keeper,
     there: HomeKeeper,
-    workspace_id: str,
+    request: RestoreRequest,
     progress: CopyProgress,
-    *,
-    replace: bool,
-    receipt_id: str,
-    actor: str,
     version: str,
     clock: Callable[[], datetime],
 ) -> Restored:
@@ -34,9 +31,7 @@ def copy(
     assert progress.folder is not None
     file = progress.folder / "copy"
     backup(origin, file, version=version, clock=clock, force=True, progress=progress)
-    made = there.install(
-        file, workspace_id, replace=replace, receipt_id=receipt_id, actor=actor, now=clock(), progress=progress
-    )
+    made = there.install(file, replace(request, now=clock()), progress)
     progress.end()
     return made
 

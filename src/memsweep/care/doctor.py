@@ -19,7 +19,7 @@ _BATCH = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Caring:
+class DoctorDependencies:
     """What the doctor needs of the world; parts that may fail are asked for when they are needed."""
 
     workspace_id: str
@@ -32,7 +32,7 @@ class Caring:
     clock: Callable[[], datetime]
 
 
-def doctor(tools: Caring, *, repair: bool) -> Checkup:
+def doctor(tools: DoctorDependencies, *, repair: bool) -> Checkup:
     found = _examine(tools)
     seen = _by_invariant(found)
     notes: dict[str, None] = {}
@@ -47,10 +47,10 @@ def doctor(tools: Caring, *, repair: bool) -> Checkup:
         seen |= {name: finding for name, finding in _by_invariant(found).items() if name not in seen}
         if not found or found == before:
             break
-    return Checkup(tools.workspace_id, _told(seen.values(), found), tuple(notes), tuple(lost))
+    return Checkup(tools.workspace_id, _as_repaired(seen.values(), found), tuple(notes), tuple(lost))
 
 
-def _examine(tools: Caring) -> list[Finding]:
+def _examine(tools: DoctorDependencies) -> list[Finding]:
     """The home first: it may know why the workspace cannot be opened."""
     found = tools.home.examine()
     try:
@@ -62,7 +62,7 @@ def _examine(tools: Caring) -> list[Finding]:
     return [*found, *store.keeper.examine()]
 
 
-def _cure(tools: Caring, cure: str, found: Sequence[Finding]) -> tuple[list[str], list[str]]:
+def _cure(tools: DoctorDependencies, cure: str, found: Sequence[Finding]) -> tuple[list[str], list[str]]:
     """Mend one kind of finding, in one transaction; what kept it from being done, and what could not be saved."""
     if not found:
         return [], []
@@ -79,7 +79,7 @@ def _cure(tools: Caring, cure: str, found: Sequence[Finding]) -> tuple[list[str]
     return [], []
 
 
-def _cut(tools: Caring, found: Sequence[Finding]) -> list[str]:
+def _cut(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
     """Chunks for memories that lost theirs; the next cures give them vectors and words."""
     keeper, cut = tools.store().keeper, tools.cut
     chunks = {key: cut(text) for key, text in keeper.chunkless()}
@@ -87,7 +87,7 @@ def _cut(tools: Caring, found: Sequence[Finding]) -> list[str]:
     return []
 
 
-def _embed(tools: Caring, found: Sequence[Finding]) -> None:
+def _embed(tools: DoctorDependencies, found: Sequence[Finding]) -> None:
     keeper, embedder = tools.store().keeper, tools.embedder()
     chunks = keeper.unfit_chunks()
     vectors: list[bytes] = []
@@ -97,7 +97,7 @@ def _embed(tools: Caring, found: Sequence[Finding]) -> None:
     keeper.fit_vectors(made, embedder.model, found, actor=tools.actor, now=tools.clock())
 
 
-def _told(seen: Iterable[Finding], left: Sequence[Finding]) -> tuple[Finding, ...]:
+def _as_repaired(seen: Iterable[Finding], left: Sequence[Finding]) -> tuple[Finding, ...]:
     """Everything that was seen on the way, as it is now."""
     now = _by_invariant(left)
     return tuple(now.get(finding.invariant) or replace(finding, repaired=True) for finding in seen)

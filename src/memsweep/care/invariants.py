@@ -11,7 +11,7 @@ HOME_CURES = ("registry_losses", "registry_values", "salvage", "marks", "adopt")
 CURES = (
     *HOME_CURES,
     "losses",
-    "twins",
+    "duplicates",
     "structure",
     "indexes",
     "values",
@@ -214,13 +214,13 @@ INVARIANTS = {
     "supersession_in_a_circle": Invariant(
         "memory supersedes what supersedes it", "memories supersede what supersedes them", "edges"
     ),
-    "entity_twice": Invariant("entity is there more than once", "entities are there more than once", "twins"),
+    "entity_twice": Invariant("entity is there more than once", "entities are there more than once", "duplicates"),
     "name_twice": Invariant(
         "thing is there twice, once without a type of its own",
         "things are there twice, once without a type of their own",
         next_step="`memsweep graph merge ID --into ID --yes` makes the two one; `memsweep undo` takes them apart.",
     ),
-    "relation_twice": Invariant("relation is there more than once", "relations are there more than once", "twins"),
+    "relation_twice": Invariant("relation is there more than once", "relations are there more than once", "duplicates"),
     # code
     "file_without_memory": Invariant("code file has no memory", "code files have no memory", "edges"),
     "skip_without_root": Invariant("skipped file has no folder", "skipped files have no folder", "edges"),

@@ -16,7 +16,7 @@ from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, show_json, with_app
 from memsweep.cli.options import Yes
 from memsweep.clients import apply, plugin
-from memsweep.clients.plan import Change, State, find_clients, plan_entry
+from memsweep.clients.plan import ConfigChange, State, find_clients, plan_entry
 from memsweep.clients.server_entry import server_entry, this_machine
 from memsweep.clients.table import Client
 from memsweep.errors import BadInput, Conflict
@@ -44,7 +44,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class AskOptions:
     """How a person wants to be asked."""
 
     dry_run: bool
@@ -72,32 +72,32 @@ def init(
 ) -> None:
     """Add memsweep to the agent clients on this machine: shows each change, asks, and keeps a copy."""
     chosen, home = tuple(client or ()), load_settings().home
-    manner = Manner(dry_run, yes, sys.stdin.isatty() and not as_json, as_json)
+    options = AskOptions(dry_run, yes, sys.stdin.isatty() and not as_json, as_json)
     clients = find_clients(this_machine(), chosen)
     if undo:
-        answers = [_take(step, manner) for step in [*_removal_steps(home, chosen), *_undo_steps(home, chosen)]]
+        answers = [_take(step, options) for step in [*_removal_steps(home, chosen), *_undo_steps(home, chosen)]]
     else:
-        answers = _add(clients, home, manner, with_plugin)
+        answers = _add(clients, home, options, with_plugin)
     if as_json:
         show_json({"clients": answers})
     elif not answers:
         print("Nothing to undo." if undo else "No client was found; name one with --client.")
     elif not undo and not dry_run:
-        _offer(hooks=hooks, index=index, asks=manner.asks, workspace=workspace)
+        _offer(hooks=hooks, index=index, asks=options.asks, workspace=workspace)
     if any(answer["state"] == "refused" for answer in answers):
         raise typer.Exit(Conflict.exit_status)
 
 
-def _add(clients: list[Client], home: Path, manner: Manner, with_plugin: bool) -> list[dict[str, Any]]:
+def _add(clients: list[Client], home: Path, options: AskOptions, with_plugin: bool) -> list[dict[str, Any]]:
     """The plugin where it is wanted, which brings the server; elsewhere the server alone."""
-    offered = with_plugin or (manner.asks and not manner.yes)
-    sure = replace(manner, yes=manner.yes or with_plugin)
+    offered = with_plugin or (options.asks and not options.yes)
+    sure = replace(options, yes=options.yes or with_plugin)
     answers = [_take(step, sure) for step in _plugin_steps(clients, home, offered, with_plugin)]
     have = {each["client"] for each in answers if each["written"] or each["state"] == "there" or sure.dry_run}
     if have:  # a second server would be one too many
         answers += [_take(step, sure) for step in _undo_steps(home, tuple(have))]
     rest = [each for each in clients if each.id not in have]
-    return answers + [_take(step, manner) for step in _entry_steps(rest, home)]
+    return answers + [_take(step, options) for step in _entry_steps(rest, home)]
 
 
 def _plugin_steps(clients: list[Client], home: Path, offered: bool, with_plugin: bool) -> list[Step]:
@@ -137,24 +137,24 @@ def _undo_steps(home: Path, chosen: tuple[str, ...]) -> list[Step]:
     return [_file_step(change, partial(apply.undo, done, change, home)) for done, change in planned]
 
 
-def _file_step(change: Change, make: Callable[[], object]) -> Step:
+def _file_step(change: ConfigChange, make: Callable[[], object]) -> Step:
     path = str(change.path)
     done = f"Wrote {harmless(path)}. {change.client.restart}"
     gone = change.state == "there" and change.before is None and not change.after
     return Step(change.client, path, change.state, change.diff, "Write it?", done, make, change.why, gone)
 
 
-def _take(step: Step, manner: Manner) -> dict[str, Any]:
+def _take(step: Step, options: AskOptions) -> dict[str, Any]:
     """Show a change, ask, and make it; what became of it."""
-    if not manner.quiet:
+    if not options.quiet:
         _show(step)
     changes = step.state in ("new", "changed")
-    done = changes and not manner.dry_run and (manner.yes or (manner.asks and typer.confirm(step.question)))
-    if done or (step.without_asking and not manner.dry_run):
+    done = changes and not options.dry_run and (options.yes or (options.asks and typer.confirm(step.question)))
+    if done or (step.without_asking and not options.dry_run):
         step.make()
-    if done and not manner.quiet:
+    if done and not options.quiet:
         print(step.done)
-    elif changes and not (manner.quiet or manner.dry_run or manner.asks):
+    elif changes and not (options.quiet or options.dry_run or options.asks):
         print("Nothing was done; pass --yes to do it.")
     said = {"client": step.client.id, "path": step.path, "state": step.state, "diff": step.diff}
     return {**said, "written": done, **({"why": step.why} if step.why else {})}

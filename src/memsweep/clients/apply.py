@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from memsweep.clients.jsonc import CannotEdit
-from memsweep.clients.plan import Change, digest, read_config, without_entry
+from memsweep.clients.plan import ConfigChange, digest, read_config, without_entry
 from memsweep.clients.table import CLIENTS, Client
 from memsweep.errors import BadSetting, Conflict, StoreReadOnly
 from memsweep.regular import WRITING
@@ -31,7 +31,7 @@ class Written:
     """The digest of what was written."""
 
 
-def write(change: Change, home: Path) -> Written:
+def write(change: ConfigChange, home: Path) -> Written:
     """Back up, then replace, then note it; a file that changed since it was shown is left alone."""
     folder = private_folder(home)
     backup = folder / f"{change.client.id}.{secrets.token_hex(4)}.before" if change.before is not None else None
@@ -52,14 +52,14 @@ def write(change: Change, home: Path) -> Written:
     return done
 
 
-def plan_undo(home: Path, chosen: tuple[str, ...] = ()) -> list[tuple[Written, Change]]:
+def plan_undo(home: Path, chosen: tuple[str, ...] = ()) -> list[tuple[Written, ConfigChange]]:
     """How every file would be put back, the last written first."""
     clients = {client.id: client for client in CLIENTS}
     record = [each for each in read_record(home) if each.client in clients and (not chosen or each.client in chosen)]
     return [(each, _undone(each, clients[each.client])) for each in reversed(record)]
 
 
-def undo(written: Written, change: Change, home: Path) -> None:
+def undo(written: Written, change: ConfigChange, home: Path) -> None:
     try:
         if read_config(change.path) != change.before:
             raise Conflict(f"{change.path} has changed since it was shown.", hint="Run it again.")
@@ -86,22 +86,22 @@ def read_record(home: Path) -> list[Written]:
         raise BadSetting(f"{path} cannot be read.", hint="Correct it or move it away.") from None
 
 
-def _undone(written: Written, client: Client) -> Change:
+def _undone(written: Written, client: Client) -> ConfigChange:
     """As it was before, if nobody has changed it since; else without our entry, if that can be done safely."""
     path = Path(written.path)
     try:
         now = read_config(path)
         if now is None:
-            return Change(client, path, "there")
+            return ConfigChange(client, path, "there")
         if digest(now) == written.after:
             before = read_config(Path(written.backup)) if written.backup else b""
             if before is not None:
-                return Change(client, path, "changed", now, before)
+                return ConfigChange(client, path, "changed", now, before)
         after = without_entry(client, path, now)
-        return Change(client, path, "there" if after == now else "changed", now, after)
+        return ConfigChange(client, path, "there" if after == now else "changed", now, after)
     except (CannotEdit, UnicodeDecodeError, OSError) as error:
         kept = f"; the file as it was is kept as {written.backup}" if written.backup else ""
-        return Change(client, path, "refused", why=f"{error}{kept}")
+        return ConfigChange(client, path, "refused", why=f"{error}{kept}")
 
 
 def put(path: Path, content: bytes, mode: int) -> None:

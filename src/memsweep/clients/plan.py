@@ -32,7 +32,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ConfigChange:
     """One file before and after; `before` is None where there is no file yet."""
 
     client: Client
@@ -63,7 +63,7 @@ def find_clients(machine: Machine, chosen: Iterable[str] = ()) -> list[Client]:
     return [client for client in CLIENTS if any(os.path.exists(sign) for sign in _signs(client, machine))]
 
 
-def plan_entry(client: Client, machine: Machine, entry: Mapping[str, Any]) -> Change:
+def plan_entry(client: Client, machine: Machine, entry: Mapping[str, Any]) -> ConfigChange:
     """The change that adds our server, or brings it up to date; what a person added to the entry is kept."""
     path = file_of(client, machine)
     try:
@@ -72,11 +72,12 @@ def plan_entry(client: Client, machine: Machine, entry: Mapping[str, Any]) -> Ch
         known = _entry(client, text)
         wanted = {**known, **client.extra, **entry}
         if known == wanted:
-            return Change(client, path, "there", before, before or b"")
-        after = _setting(client)(text, (client.servers, NAME), wanted).encode()
-        return Change(client, path, "changed" if known else "new", before, after)
+            return ConfigChange(client, path, "there", before, before or b"")
+        set_entry: Any = toml_table.set_table if client.form == "toml" else jsonc.set_member
+        after = set_entry(text, (client.servers, NAME), wanted).encode()
+        return ConfigChange(client, path, "changed" if known else "new", before, after)
     except (CannotEdit, UnicodeDecodeError, OSError) as error:
-        return Change(client, path, "refused", why=_why(error))
+        return ConfigChange(client, path, "refused", why=_why(error))
 
 
 def without_entry(client: Client, path: Path, before: bytes) -> bytes:
@@ -115,10 +116,6 @@ def _entry(client: Client, text: str) -> dict[str, Any]:
     if not isinstance(known, dict):
         raise CannotEdit(f"its {client.servers!r} has another form than it should")
     return known
-
-
-def _setting(client: Client) -> Any:
-    return toml_table.set_table if client.form == "toml" else jsonc.set_member
 
 
 def _why(error: Exception) -> str:

@@ -87,7 +87,7 @@ class Git:
         return _completed(
             [self.executable, "--no-pager", *given, *arguments],
             folder,
-            {**_ENVIRONMENT, **ceiling, **variables, "PATH": _path_outside(self.top)},
+            {**_ENVIRONMENT, **ceiling, **variables, "PATH": os.pathsep.join(_folders_outside(self.top))},
         )
 
 
@@ -144,10 +144,6 @@ def _completed(
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-
-
-def _path_outside(top: str) -> str:
-    return os.pathsep.join(_folders_outside(top))
 
 
 def _folders_outside(top: str) -> list[str]:

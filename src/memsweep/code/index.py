@@ -124,7 +124,7 @@ def _run(tools: IndexDependencies, scope: Scope, allow_empty: bool, progress: Pr
     )
     work = _Work(_jobs(delta, files), overlap)
     _write_changes(tools, scope, work, progress)
-    tools.store.end_run(_run_end(scope, seen, delta, work, judged_by(tools.secrets), tools.actor), tools.clock())
+    tools.store.code.end_run(_run_end(scope, seen, delta, work, judged_by(tools.secrets), tools.actor), tools.clock())
     return _result(tools, scope, delta, work, started)
 
 
@@ -143,7 +143,7 @@ def _write_changes(tools: IndexDependencies, scope: Scope, work: _Work, progress
         progress(0, len(work.jobs))
     for batch in _batches(_composed(tools, scope, work)):
         files = _embedded(tools, _without_tombstoned(tools, batch, work), work)
-        tools.store.write_files(scope.root, files, tools.embedder.model, tools.clock(), tools.new_id, tools.origin)
+        tools.store.code.write(scope.root, files, tools.embedder.model, tools.clock(), tools.new_id, tools.origin)
         work.written += [file.memory_id for file in files]
         progress(work.done, len(work.jobs))
 
@@ -255,7 +255,7 @@ def _batches(files: Iterator[FileWrite]) -> Iterator[list[FileWrite]]:
 
 def _embedded(tools: IndexDependencies, files: list[FileWrite], work: _Work) -> list[FileWrite]:
     """Vectors for the chunks that the store does not have, each text once."""
-    have = tools.store.chunk_hashes([file.memory_id for file in files])
+    have = tools.store.code.chunk_hashes([file.memory_id for file in files])
     missing = {
         chunk.hash: chunk.text.strip("\n")  # as much of it as the hash tells
         for file in files
@@ -273,7 +273,7 @@ def _embedded(tools: IndexDependencies, files: list[FileWrite], work: _Work) -> 
 
 def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: _Work) -> list[FileWrite]:
     """What may be learned again. The rest counts as unread, so that it is found when its tombstone is gone."""
-    tombstoned = tools.store.tombstoned([file.content_hash for file in batch])
+    tombstoned = tools.store.code.tombstoned([file.content_hash for file in batch])
     for file in batch:
         if file.content_hash in tombstoned:
             work.failures.append(f"{file.path}: its content was deleted for good (`memsweep tombstone list`)")
@@ -338,7 +338,7 @@ def scope_label(scope: Scope) -> str:
 
 
 def _result(tools: IndexDependencies, scope: Scope, delta: Delta, work: _Work, started: float) -> IndexResult:
-    totals = tools.store.code_totals(scope.root)
+    totals = tools.store.code.totals(scope.root)
     unchanged = len(delta.unchanged) + len(delta.touched) + len(delta.returned)
     written = set(work.written)
     moved = sum(each.known.id in written for each in delta.moved)

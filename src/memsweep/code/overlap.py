@@ -19,7 +19,7 @@ from memsweep.store.protocol import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Elsewhere:
+class OverlappingFile:
     """A file of another root that is below this one, too, with its path there and here."""
 
     root: str
@@ -37,7 +37,7 @@ class Known:
 
     files: list[KnownFile]
     """Of this root, and of others where this run speaks for them."""
-    taken: dict[str, Elsewhere]
+    taken: dict[str, OverlappingFile]
     """By the id of the memory: what is written here if it is there."""
     handed_over: tuple[HandOver, ...]
     forgotten_marks: tuple[str, ...]
@@ -49,7 +49,7 @@ class Known:
 
 def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
     """Everything that is known of the files below a root."""
-    everything = store.code_files(scope.root)
+    everything = store.code.files(scope.root)
     own = [file for file in everything if file.mark.digest != LISTED]
     listed = {file.path for file in everything if file.mark.digest == LISTED}
     around = _around(store, scope.root)
@@ -77,14 +77,14 @@ def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
     )
 
 
-def _around(store: Store, root: str) -> list[Elsewhere]:
-    related = [each for each in store.code_roots() if each != root and (is_within(root, each) or is_within(each, root))]
-    files = ((other, file) for other in related for file in store.code_files(other))
+def _around(store: Store, root: str) -> list[OverlappingFile]:
+    related = [each for each in store.code.roots() if each != root and (is_within(root, each) or is_within(each, root))]
+    files = ((other, file) for other in related for file in store.code.files(other))
     found = ((other, file, path_within(root, other, file.path)) for other, file in files)
-    return [Elsewhere(other, file, path) for other, file, path in found if path is not None]
+    return [OverlappingFile(other, file, path) for other, file, path in found if path is not None]
 
 
-def _is_covered(scope: Scope, seen: Seen, each: Elsewhere) -> bool:
+def _is_covered(scope: Scope, seen: Seen, each: OverlappingFile) -> bool:
     present = seen.present.get(each.path)
     if present is None:
         return False
@@ -92,7 +92,7 @@ def _is_covered(scope: Scope, seen: Seen, each: Elsewhere) -> bool:
     return scope.covers(each.path, language, present.stamp.size)
 
 
-def _is_gone(scope: Scope, seen: Seen, each: Elsewhere, was_listed: bool) -> bool:
+def _is_gone(scope: Scope, seen: Seen, each: OverlappingFile, was_listed: bool) -> bool:
     """Not merely left out here: it is not on disk.
 
     Another root that is there and empty may be a drive that is away, unless this root has listed what was in it.
@@ -102,7 +102,9 @@ def _is_gone(scope: Scope, seen: Seen, each: Elsewhere, was_listed: bool) -> boo
     return was_listed or not _is_empty_folder(each.root)
 
 
-def _left_to_others(scope: Scope, seen: Seen, own: Iterable[KnownFile], marks: Sequence[Elsewhere]) -> list[HandOver]:
+def _left_to_others(
+    scope: Scope, seen: Seen, own: Iterable[KnownFile], marks: Sequence[OverlappingFile]
+) -> list[HandOver]:
     """Files that this root no longer lists, that are on disk, and that another root lists."""
     listed = {each.path: each for each in marks}
     return [

@@ -52,9 +52,9 @@ class Seen:
 
     def reason(self, path: str) -> str | None:
         """Why nothing can be said about a path, or None."""
-        told = self.unreadable.get(path) or self.doubtful.get(path)
-        if told is not None or not self.unreadable_folders:
-            return told
+        reason = self.unreadable.get(path) or self.doubtful.get(path)
+        if reason is not None or not self.unreadable_folders:
+            return reason
         parts = path.split("/")
         folders = ("/".join(parts[:depth]) for depth in range(len(parts)))
         return next((self.unreadable_folders[each] for each in folders if each in self.unreadable_folders), None)
@@ -71,7 +71,7 @@ def walk(scope: Scope, exclusions: Exclusions | None = None) -> Seen:
     look.folders[""] = (True, listing.in_repository)
     for name in sorted(set(listing.names)):
         look.at(name)
-    look.drop_twins()
+    look.drop_other_spellings()
     # A drive that is unmounted while it is walked leaves an empty folder, or none: nothing can be said.
     after, state = _look_at_root(scope.root)
     if state == "ok" and before != after:
@@ -101,7 +101,7 @@ class _Look:
     folders: dict[str, tuple[bool, bool]] = field(default_factory=dict)
     """Folder → (belongs to the root, is in a repository)."""
     by_inode: dict[tuple[int, int], str] = field(default_factory=dict)
-    twins: set[str] = field(default_factory=set)
+    same_files: set[str] = field(default_factory=set)
     """Paths that lead to one file which has but one name."""
     total_files: int = 0
 
@@ -128,7 +128,7 @@ class _Look:
         if found.st_nlink == 1 and found.st_ino:
             first = self.by_inode.setdefault((found.st_dev, found.st_ino), path)
             if first is not path:
-                self.twins |= {first, path}
+                self.same_files |= {first, path}
 
     def _unreadable(self, path: str, reason: str) -> None:
         self.unreadable[path.encode("utf-8", "backslashreplace").decode()] = reason
@@ -163,9 +163,9 @@ class _Look:
             return None
         return language_by_first_line(start.partition(b"\n")[0].decode("latin-1"))
 
-    def drop_twins(self) -> None:
+    def drop_other_spellings(self) -> None:
         """One file under two spellings, where letter case does not count, is one file."""
-        for path in self.twins:
+        for path in self.same_files:
             if not is_spelled(self.scope.root, path):
                 del self.present[path]
 

@@ -43,9 +43,9 @@ class SegmentGate:
         return together.notes
 
 
-def passed_focus(told: Mapping[str, Any], action: str) -> dict[str, Any]:
+def passed_focus(focus: Mapping[str, Any], action: str) -> dict[str, Any]:
     """What is said of the task and the files, as it may be stored."""
-    passed: dict[str, Any] = Gate(action).json(told, "the task or a file")
+    passed: dict[str, Any] = Gate(action).json(focus, "the task or a file")
     return passed
 
 

@@ -1,4 +1,4 @@
-"""What a context window goes by: limits and focus, from the settings, from what was configured and told, checked."""
+"""What a context window goes by: limits and focus, from the settings and from what was configured or said, checked."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Policy:
     focus: Focus
 
 
-def policy_of(config: Mapping[str, Any], told: Mapping[str, Any]) -> Policy:
-    """The policy of a window from all its numbers and from what was told of the agent's work."""
+def policy_of(config: Mapping[str, Any], focus: Mapping[str, Any]) -> Policy:
+    """The policy of a window from all its numbers and from what was said of the agent's work."""
     for name in CONFIGURABLE:
         least = 0 if name in ("last_n", "decision_minutes") else 1
         if type(config[name]) is not int or not least <= config[name] < MOST:
@@ -50,36 +50,38 @@ def policy_of(config: Mapping[str, Any], told: Mapping[str, Any]) -> Policy:
         batch_min=min(LEAST_BATCH, batch),
         batch_max=batch,
     )
-    focus = Focus(
-        task_id=told.get("task_id"),
-        active_file=None if told.get("active_file") is None else plain_path(told["active_file"]),
-        line_range=read_pair(told["line_range"]) if told.get("line_range") else None,
-        open_files=frozenset(map(plain_path, told.get("open_files", ()))),
-        recently_edited=frozenset(map(plain_path, told.get("recently_edited", ()))),
+    in_focus = Focus(
+        task_id=focus.get("task_id"),
+        active_file=None if focus.get("active_file") is None else plain_path(focus["active_file"]),
+        line_range=read_pair(focus["line_range"]) if focus.get("line_range") else None,
+        open_files=frozenset(map(plain_path, focus.get("open_files", ()))),
+        recently_edited=frozenset(map(plain_path, focus.get("recently_edited", ()))),
         last_n=config["last_n"],
         decision_window=timedelta(minutes=min(config["decision_minutes"], 10**8)),
     )
-    return Policy(limits, focus)
+    return Policy(limits, in_focus)
 
 
-def tell(known: Mapping[str, Any], task_id: str | None, descriptors: Mapping[str, Any] | None) -> dict[str, Any]:
+def updated_focus(
+    known: Mapping[str, Any], task_id: str | None, descriptors: Mapping[str, Any] | None
+) -> dict[str, Any]:
     """What is known of the agent's work, with the news; an empty task ends the task, left out means as before."""
-    told = dict(known)
+    focus = dict(known)
     if task_id is not None:
-        told["task_id"] = check_text(task_id, "task_id", max_bytes=_MAX_LABEL_BYTES) if task_id else None
+        focus["task_id"] = check_text(task_id, "task_id", max_bytes=_MAX_LABEL_BYTES) if task_id else None
     if descriptors is None:
-        return told
+        return focus
     if unknown := sorted(set(descriptors) - set(DESCRIPTORS)):
         raise BadInput(f"descriptors have no {unknown[0]!r:.60}.", hint=f"They have {', '.join(DESCRIPTORS)}.")
-    told = {"task_id": told.get("task_id")}
+    focus = {"task_id": focus.get("task_id")}
     if (path := descriptors.get("active_file")) is not None:
-        told["active_file"] = check_text(path, "active_file", max_bytes=_MAX_LABEL_BYTES)
+        focus["active_file"] = check_text(path, "active_file", max_bytes=_MAX_LABEL_BYTES)
     if (lines := descriptors.get("line_range")) is not None:
-        told["line_range"] = list(read_pair(lines))
+        focus["line_range"] = list(read_pair(lines))
     for name in ("open_files", "recently_edited"):
         if (paths := descriptors.get(name)) is not None:
-            told[name] = [check_text(each, name, max_bytes=_MAX_LABEL_BYTES) for each in read_texts(paths, name)]
-    return told
+            focus[name] = [check_text(each, name, max_bytes=_MAX_LABEL_BYTES) for each in read_texts(paths, name)]
+    return focus
 
 
 def weights_with(changed: Mapping[str, float]) -> Weights:

@@ -16,7 +16,7 @@ from memsweep.context.engine import GCEngine, require_unique
 from memsweep.context.gate import SegmentGate, check_own_id, passed_focus
 from memsweep.context.information import Lexicon
 from memsweep.context.plan import plan_to_free
-from memsweep.context.policy import CONFIGURABLE, Policy, policy_of, tell, weights_with
+from memsweep.context.policy import CONFIGURABLE, Policy, policy_of, updated_focus, weights_with
 from memsweep.context.receipts import Acting, compaction_notes, load_plan, save_analysis, take_out, take_out_compacted
 from memsweep.context.step import due
 from memsweep.context.steps import Judge, Leaving
@@ -141,15 +141,15 @@ class ContextWindow(Generic[Mode]):
         acting = self._acting()
         with self._reading() as window:
             state = window.state
-            told = passed_focus(tell(state.focus, task_id, descriptors), self._tools.secrets("context"))
-            policy = self._policy(replace(state, focus=told))
+            focus = passed_focus(updated_focus(state.focus, task_id, descriptors), self._tools.secrets("context"))
+            policy = self._policy(replace(state, focus=focus))
             target = target_of(state.tokens, policy, target_tokens, budget)
             seen, active = steps.analyze(window, self._judge(policy, acting), max(0, state.tokens - target))
         plan = plan_to_free(seen.candidates, target, confirm_delete=True)
         plan_id = acting.new_id("plan") if plan.candidates and not dry_run else None
-        if not dry_run and (plan_id is not None or told != state.focus):
+        if not dry_run and (plan_id is not None or focus != state.focus):
             with self._writing(acting) as window:
-                window.state.focus = told
+                window.state.focus = focus
                 if plan_id is not None:
                     lifetime = timedelta(hours=self._tools.plan_hours)
                     save_analysis(window, acting, plan, plan_id, active, lifetime)

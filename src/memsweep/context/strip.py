@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from memsweep.context import steps
 from memsweep.context.arguments import target_of
@@ -72,9 +72,5 @@ def stash_page(window: OpenWindow, limit: int, cursor: str | None) -> StashPage:
     passed = after.passed + len(shown)
     following = cursor_after(Mark(shown[-1].place, passed, after.total), listing) if len(found) > limit else None
     segments = tuple(held.segment for held in shown)
-    origins = window.origins(_ids(segments))
+    origins = window.origins([segment.segment_id for segment in segments])
     return StashPage(segments, after.passed, max(after.total, passed), following, origins)
-
-
-def _ids(segments: Iterable[ContextSegment]) -> list[str]:
-    return [segment.segment_id for segment in segments]

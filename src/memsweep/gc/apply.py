@@ -17,8 +17,9 @@ from memsweep.model.operation import Operation
 from memsweep.model.plan import PlanDraft, Receipt, Totals
 from memsweep.model.selection import Selection
 from memsweep.store import plans
-from memsweep.store.changes import Changes, NewReceipt, ReceiptRow
+from memsweep.store.changes import Changes
 from memsweep.store.plans import Planning
+from memsweep.store.ports.receipts import NewReceipt, ReceiptRow
 from memsweep.store.ports.tombstones import NewTombstone
 
 Check = Callable[[Changes, Selection], None]
@@ -82,7 +83,7 @@ def apply_at_once(
     if check is not None:
         check(tx, selected.going)
     forgetting = _Forgetting(tx, selected.going) if forever else None
-    beside = Beside(tx, selected, removal, segments)
+    beside = OtherChanges(tx, selected, removal, segments)
     planning = Planning(removal.plan_id, removal.strategy, removal.by.now)
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
     moved = move(tx, selected, plan, removal, beside)
@@ -96,13 +97,7 @@ def check_caps(strategy: str, tx: Changes, going: Selection) -> None:
     refuse_over_cap(going.totals, tx.items.count(kinds), kinds)
 
 
-def move(
-    tx: Changes,
-    selected: Selected,
-    plan: int,
-    removal: Removal,
-    beside: Beside,
-) -> Moved:
+def move(tx: Changes, selected: Selected, plan: int, removal: Removal, beside: OtherChanges) -> Moved:
     """Everything that goes to the trash, under a new receipt."""
     skipped = (*selected.skipped, *beside.staying.skipped, *beside.retraction.skipped)
     made = removal.receipt(replace(selected.going.totals, segments=len(beside.segments)), skipped)
@@ -118,7 +113,7 @@ def move(
     return Moved(made, key, Totals(memories=len(beside.staying.ids), relations=beside.retraction.count))
 
 
-class Beside:
+class OtherChanges:
     """What goes or changes beside memories and the graph, read before anything is written."""
 
     def __init__(

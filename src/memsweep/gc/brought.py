@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput
 from memsweep.gc.brought_memories import BroughtMemories, ended_links
-from memsweep.model.brought import Brought, FactWithout, Wanted, make_wanted
-from memsweep.model.contribution import Contribution, told
+from memsweep.model.brought import Brought, FactWithout, OriginFilter, make_wanted
+from memsweep.model.contribution import Contribution, state_of
 from memsweep.model.taken_back import given_back
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Survey
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.origins import Fact
+    from memsweep.store.ports.origins import StoredFact
 
 
-def wanted_by(strategy: str, origin: object) -> Wanted | None:
+def wanted_by(strategy: str, origin: object) -> OriginFilter | None:
     """Whose things a strategy is asked to take back."""
     if strategy == "origin":
         return make_wanted(origin)
@@ -28,12 +28,12 @@ def wanted_by(strategy: str, origin: object) -> Wanted | None:
     return None
 
 
-def with_brought(tx: Changes, survey: Survey, wanted: Wanted | None) -> Survey:
+def with_brought(tx: Changes, survey: Survey, wanted: OriginFilter | None) -> Survey:
     """The survey, with what was asked for."""
     return survey if wanted is None else replace(survey, brought=brought_by(tx, wanted))
 
 
-def brought_by(tx: Changes, wanted: Wanted) -> Brought:
+def brought_by(tx: Changes, wanted: OriginFilter) -> Brought:
     """Everything that what is wanted brought, and every fact and memory that would be another without it."""
     rows = tx.origins
     origins = wanted.among(rows.known())
@@ -63,28 +63,28 @@ def brought_by(tx: Changes, wanted: Wanted) -> Brought:
     )
 
 
-def _is_wanted(act: Contribution, wanted: Wanted, memories: Collection[int]) -> bool:
+def _is_wanted(act: Contribution, wanted: OriginFilter, memories: Collection[int]) -> bool:
     return act.memory in memories if wanted.source is not None else wanted.has_time(act.at)
 
 
-def _within(made: Mapping[int, int], wanted: Wanted) -> dict[int, int]:
+def _within(made: Mapping[int, int], wanted: OriginFilter) -> dict[int, int]:
     return {key: at for key, at in made.items() if wanted.has_time(at)}
 
 
 def _in_trash(
-    facts: Mapping[int, Fact], journal: Mapping[int, list[Contribution]], acts: Iterable[Contribution]
+    facts: Mapping[int, StoredFact], journal: Mapping[int, list[Contribution]], acts: Iterable[Contribution]
 ) -> Iterator[FactWithout]:
     """Facts that others hold in the trash for themselves, too, and that would come back with what goes."""
     for key, fact in sorted(facts.items()):
         gone = frozenset(act.key for act in acts if act.relation == key)
         # What is older than its journal may be anybody's.
-        after = told(journal[key], gone) if gone and journal[key][0].before is None else None
+        after = state_of(journal[key], gone) if gone and journal[key][0].before is None else None
         if after is not None and after != fact.state:
             yield FactWithout(key, fact.version, fact.state, after, gone, is_trashed=True)
 
 
 def _without(
-    fact: Fact,
+    fact: StoredFact,
     key: int,
     journal: list[Contribution],
     acts: Iterable[Contribution],
@@ -94,5 +94,5 @@ def _without(
     gone = frozenset(act.key for act in acts if act.relation == key)
     if not journal:  # nobody contributed to it since: it is what was made, and stays for whom else states it
         return FactWithout(key, fact.version, fact.state, fact.state if key in stated else None, gone)
-    after = told(journal, gone, made_by_others=key not in made)
+    after = state_of(journal, gone, made_by_others=key not in made)
     return FactWithout(key, fact.version, fact.state, after, gone)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memsweep.gc.earlier_texts import Entities
-from memsweep.model.brought import MemoryGone, MemoryWithout, Wanted
-from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, told
+from memsweep.model.brought import MemoryGone, MemoryWithout, OriginFilter
+from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.revision import MEMORY, MemoryText, Revision, is_redaction
 from memsweep.model.superseding import Bases, Pair, without
 from memsweep.model.taken_back import given_back
@@ -25,7 +25,7 @@ Ended = Mapping[Pair, Bases]
 class BroughtMemories:
     """Decided when it is made. `going` are those of which nothing would be left."""
 
-    def __init__(self, tx: Changes, wanted: Wanted, origins: Collection[int] | None) -> None:
+    def __init__(self, tx: Changes, wanted: OriginFilter, origins: Collection[int] | None) -> None:
         self._tx, self._origins = tx, origins
         rows = tx.origins.memories(origins)
         made = {row.key for row in rows if wanted.has_memory(row.source, row.created_at)}
@@ -106,7 +106,7 @@ class BroughtMemories:
         return said_in_place_of(self._tx, row._replace(text=self._texts[key, text]["text"]), going) is not None
 
     def _text_without(self, key: int) -> str | None:
-        state = told(self._journal[key], self._gone[key])
+        state = state_of(self._journal[key], self._gone[key])
         return None if state is None else state.text
 
     def _lost_mentions(self, keys: Collection[int]) -> dict[int, list[MentionAt]]:
@@ -144,11 +144,11 @@ def said_in_place_of(tx: Changes, memory: MemoryText, besides: Collection[int]) 
 
     A text that was superseded may be said again, and is a new memory.
     """
-    twin = tx.texts.twin(memory, besides)
-    return None if twin is None or tx.acts.ever_superseded({memory.key}) else twin
+    other = tx.texts.duplicate_of(memory, besides)
+    return None if other is None or tx.acts.ever_superseded({memory.key}) else other
 
 
-def ended_links(tx: Changes, wanted: Wanted, origins: Collection[int] | None) -> Ended:
+def ended_links(tx: Changes, wanted: OriginFilter, origins: Collection[int] | None) -> Ended:
     """What was said to be superseded by those who are taken back."""
     if wanted.source is not None:
         return {}

@@ -14,9 +14,9 @@ from memsweep.gc.disk import missing_files
 from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies.duplicates import comparable_memories
 from memsweep.gc.verdict import accusations
+from memsweep.model.distinctive_words import distinctive_words, fewest, word_groups
 from memsweep.model.likeness import Comparable, comparable, nearly_same, outline
 from memsweep.model.plan import Survey
-from memsweep.model.telling import fewest, telling_words, together
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
@@ -134,18 +134,18 @@ def _is_same(texts: dict[int, str], read: dict[int, Comparable], left: int, righ
 
 def _candidates(rows: ItemReads, key: int, text: Comparable) -> set[int] | None:
     """Memories among which is every one that says the same; None if they are too many, or cannot be looked up."""
-    telling = telling_words(text)
-    counts = rows.count_words(telling.needed)
+    distinctive = distinctive_words(text)
+    counts = rows.count_words(distinctive.needed)
     if min(counts.values(), default=_FEW + 1) <= _FEW:
-        telling = telling._replace(others=())  # they need not be counted
-    counts |= rows.count_words(telling.others)
-    words = fewest(telling, counts)
+        distinctive = distinctive._replace(others=())  # they need not be counted
+    counts |= rows.count_words(distinctive.others)
+    words = fewest(distinctive, counts)
     if words is None:
         return rows.same_text([key]) if not text.words else None
     if sum(counts[word] for word in words) <= _COMMON:
         return rows.with_any_word(words) | rows.same_text([key])
     # They stand together in a chunk, unless there are several.
-    found = rows.with_words(together(telling, counts)) | rows.in_pieces(words) | rows.same_text([key])
+    found = rows.with_words(word_groups(distinctive, counts)) | rows.in_pieces(words) | rows.same_text([key])
     return found if len(found) <= _MOST_LOOKED_AT else None
 
 

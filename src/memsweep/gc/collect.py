@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
 from memsweep.gc import undo as undoing
-from memsweep.gc.apply import Beside, Check, Removal, apply_at_once, check_caps, move
+from memsweep.gc.apply import Check, OtherChanges, Removal, apply_at_once, check_caps, move
 from memsweep.gc.brought import wanted_by, with_brought
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.earlier_texts import Embed, no_model
@@ -24,17 +24,7 @@ from memsweep.gc.strategies import CASCADE, resolve
 from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.operation import Operation
-from memsweep.model.plan import (
-    Deleted,
-    Found,
-    Kind,
-    Plan,
-    PlanDraft,
-    PlanView,
-    Receipt,
-    Survey,
-    Undone,
-)
+from memsweep.model.plan import Deleted, Found, Kind, Plan, PlanDraft, PlanView, Receipt, Survey, Undone
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
 from memsweep.model.times import days_ago
@@ -44,7 +34,7 @@ from memsweep.store.plans import Planning
 
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
-    from memsweep.model.brought import Wanted
+    from memsweep.model.brought import OriginFilter
     from memsweep.store.ports.collector import Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
@@ -73,7 +63,7 @@ class CollectorDependencies:
         return Operation(self.actor, self.clock(), self.fading.rates)
 
     def options(
-        self, ttl_days: float | None = None, fading: Fading | None = None, wanted: Wanted | None = None
+        self, ttl_days: float | None = None, fading: Fading | None = None, wanted: OriginFilter | None = None
     ) -> Options:
         if ttl_days is not None:
             _check_days(ttl_days, "ttl_days")
@@ -162,7 +152,7 @@ def apply(
         selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
         if not allow_large:
             check_caps(strategy, tx, selected.going)
-        moved = move(tx, selected, saved.key, removal, Beside(tx, selected, removal))
+        moved = move(tx, selected, saved.key, removal, OtherChanges(tx, selected, removal))
         plans.use_whole(tx, plan, moved.key)
         return moved.receipt
 
@@ -297,7 +287,7 @@ def _key(tools: CollectorDependencies, memory_id: str) -> int:
     return found[memory_id]
 
 
-def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: Wanted | None = None) -> Survey:
+def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: OriginFilter | None = None) -> Survey:
     missing = _missing(tools, needs)
     if wanted is not None:
         with tools.store.changing() as tx:
@@ -351,6 +341,5 @@ def _refuse_protected(draft: PlanDraft, memory_id: str) -> None:
     if not draft.items:
         reason = draft.protected[0].reason
         raise Conflict(
-            f"memory {memory_id} is {reason}; it was not deleted.",
-            hint="Unpin it first." if reason == "pinned" else "",
+            f"memory {memory_id} is {reason}; it was not deleted.", hint="Unpin it first." if reason == "pinned" else ""
         )

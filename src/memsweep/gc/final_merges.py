@@ -96,8 +96,8 @@ def _held(relation: RelationRecord) -> Held | None:
 def _in_the_end(kept: dict[int, int]) -> dict[int, int]:
     """Each entity with what it has become: a chain of merges may be final all at once."""
     found = {}
-    for entity, twin in kept.items():
-        last = twin
+    for entity, successor in kept.items():
+        last = successor
         while last in kept:
             last = kept[last]
         found[entity] = last

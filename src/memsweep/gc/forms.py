@@ -63,8 +63,8 @@ class Forms:
                 return "its earlier text was purged"
             after = after._replace(text=earlier["text"])
             lives = row.trash is None or returns
-            if lives and (twin := said_in_place_of(self._tx, after, self._going)) is not None:
-                return f"the same text was added again as {twin}"
+            if lives and (other := said_in_place_of(self._tx, after, self._going)) is not None:
+                return f"the same text was added again as {other}"
         if after != row:
             after = after._replace(updated_at=self._at, version=row.version + 1)
         self.made.append(Form(row, after, earlier, returns))

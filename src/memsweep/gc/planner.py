@@ -13,15 +13,15 @@ from memsweep.model.plan import (
     CHANGES,
     IN_TRASH,
     RETRACTED,
-    EntityRow,
     Found,
     Kind,
     MemoryRow,
     PlanDraft,
     PlanItem,
     Protected,
-    RelationRow,
     Survey,
+    SurveyedEntity,
+    SurveyedRelation,
     Totals,
 )
 from memsweep.model.strategies import COLLECTED
@@ -189,10 +189,10 @@ class _Rows(NamedTuple):
     """The rows of a survey by their keys."""
 
     memories: Mapping[int, MemoryRow]
-    entities: Mapping[int, EntityRow]
-    relations: Mapping[int, RelationRow]
+    entities: Mapping[int, SurveyedEntity]
+    relations: Mapping[int, SurveyedRelation]
 
-    def of(self, item: Found | PlanItem) -> MemoryRow | EntityRow | RelationRow | None:
+    def of(self, item: Found | PlanItem) -> MemoryRow | SurveyedEntity | SurveyedRelation | None:
         match item.kind:
             case "memory":
                 return self.memories.get(item.key)
@@ -219,11 +219,11 @@ def _objection(item: Found, rows: _Rows, options: Options) -> str:
     row = rows.of(item)
     if item.reason == IN_TRASH:
         return ""
-    if isinstance(row, RelationRow) and item.reason in RETRACTED:
+    if isinstance(row, SurveyedRelation) and item.reason in RETRACTED:
         return ""  # about whomever it is, it goes with who said it
     if row is not None and item.reason in CHANGES:
         return ""  # a pin keeps a memory, not what somebody made of it
-    if isinstance(row, RelationRow):
+    if isinstance(row, SurveyedRelation):
         subject = rows.entities.get(row.subject)
         reason = "" if subject is None else protection(subject, options)
         return reason and f"its subject: {reason}"
@@ -256,14 +256,14 @@ def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options
     return [Found("entity", key, "left_without_root") for key in sorted(fallen)]
 
 
-def _item(found: Found, row: MemoryRow | EntityRow | RelationRow | None) -> PlanItem:
+def _item(found: Found, row: MemoryRow | SurveyedEntity | SurveyedRelation | None) -> PlanItem:
     return PlanItem(found.kind, found.key, 0 if row is None else row.version, found.reason, found.evidence)
 
 
 def _warnings(rows: _Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
     young = options.micros_ago(YOUNG_DAYS)
     taken = (rows.of(item) for item in items)
-    recent = sum(isinstance(row, MemoryRow | EntityRow) and row.created_at > young for row in taken)
+    recent = sum(isinstance(row, MemoryRow | SurveyedEntity) and row.created_at > young for row in taken)
     warnings = [f"{recent}{_YOUNG}"] if recent else []
     if items and workspace_id == DEFAULT_WORKSPACE:
         warnings.append(_DEFAULT)

@@ -14,8 +14,8 @@ from memsweep.model.graph_rows import RelationRecord
 from memsweep.model.plan import Totals
 from memsweep.model.revision import MEMORY
 from memsweep.model.selection import Selection
-from memsweep.store.changes import ReceiptRow
 from memsweep.store.paused import gc_paused
+from memsweep.store.ports.receipts import ReceiptRow
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation

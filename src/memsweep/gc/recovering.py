@@ -69,8 +69,8 @@ def cannot_return(tx: Changes, item_id: str, only: Selection, conflicts: Sequenc
 
 def _made_again(tx: Changes, only: Selection) -> str:
     names = {each.full_name for each in tx.entities.at(only.entities).values()} if only.entities else set()
-    twins = tx.entities.live_named(names) if names else {}
-    return next((f"its name is that of {twin.id} by now" for twin in twins.values()), "")
+    namesakes = tx.entities.live_named(names) if names else {}
+    return next((f"its name is that of {namesake.id} by now" for namesake in namesakes.values()), "")
 
 
 def _unstated(tx: Changes, only: Selection) -> str:

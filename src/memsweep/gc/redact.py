@@ -18,16 +18,7 @@ from memsweep.gc.secret_places import found, kind_of, known_in
 from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.plan import Plan, PlanDraft, PlanItem, Receipt, Totals
 from memsweep.model.records import FIELDS, Record, digest_of
-from memsweep.model.revision import (
-    MEMORY,
-    MemoryText,
-    NewRevision,
-    Piece,
-    as_redaction,
-    before_of,
-    is_as_left,
-    left_as,
-)
+from memsweep.model.revision import MEMORY, MemoryText, NewRevision, Piece, as_redaction, before_of, is_as_left, left_as
 from memsweep.model.splitting import SPLIT_NAME
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import content_hash, name_key
@@ -35,8 +26,8 @@ from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.redact.known import Known
 from memsweep.store import plans
-from memsweep.store.changes import NewReceipt
 from memsweep.store.plans import Planning
+from memsweep.store.ports.receipts import NewReceipt
 from memsweep.store.refusals import other_model
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.model.contribution import Contribution, FactState, told
+from memsweep.model.contribution import Contribution, FactState, state_of
 from memsweep.model.graph_rows import Move
 from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
 from memsweep.model.taken_back import given_back, was_retracted
-from memsweep.store.ports.origins import Fact
+from memsweep.store.ports.origins import StoredFact
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
@@ -27,17 +27,13 @@ class Retraction:
     """What becomes of the facts in a plan that fall back; decided when it is made."""
 
     def __init__(
-        self,
-        tx: Changes,
-        items: Iterable[PlanItem],
-        going: Collection[int] = (),
-        retracted: Iterable[PlanItem] = (),
+        self, tx: Changes, items: Iterable[PlanItem], going: Collection[int] = (), retracted: Iterable[PlanItem] = ()
     ) -> None:
         """`going` are relations that leave with the plan; the acts of those `retracted` are taken back with them."""
         wanted = {item.key: item for item in items if item.kind == "relation" and item.reason in CHANGES}
         self.skipped: list[tuple[str, str]] = []
         self._acts = {act for item in retracted if item.kind == "relation" for act in item.evidence["acts"]}
-        self._facts: dict[int, Fact] = {}
+        self._facts: dict[int, StoredFact] = {}
         if not wanted:
             return
         live, there = tx.origins.facts(wanted), tx.origins.facts(wanted, trashed=True)
@@ -51,7 +47,7 @@ class Retraction:
                 self.skipped.append((ids.get(("relation", key), f"relation {key}"), why))
 
     def _take(
-        self, item: PlanItem, fact: Fact | None, journal: Sequence[Contribution], taken: Mapping[int, str]
+        self, item: PlanItem, fact: StoredFact | None, journal: Sequence[Contribution], taken: Mapping[int, str]
     ) -> str:
         """Why it is left as it is; empty if it falls back."""
         if fact is None:
@@ -61,11 +57,11 @@ class Retraction:
         if item.key in taken:
             return f"the same fact holds again as {taken[item.key]}"
         acts = set(item.evidence["acts"])
-        after = told(journal, acts)
+        after = state_of(journal, acts)
         if after is None:
             return "changed since the plan was made"
         self._acts |= acts
-        self._facts[item.key] = Fact(after, fact.version + 1)
+        self._facts[item.key] = StoredFact(after, fact.version + 1)
         return ""
 
     @property
@@ -85,7 +81,7 @@ class Restatement:
 
     def __init__(self, tx: Changes, receipt: int) -> None:
         self._receipt = receipt
-        self._facts: dict[int, Fact] = {}
+        self._facts: dict[int, StoredFact] = {}
         self.said_again: dict[int, FactState] = {}
         """Facts in the trash of another retraction that these contributions state, as they make them."""
         self.relations = relations = tx.origins.taken_back_by(receipt)
@@ -98,9 +94,9 @@ class Restatement:
         journal = _by_relation(tx.origins.journal(relations))
         for key, fact in facts.items():
             whole = given_back(journal[key], receipt)
-            after = told(given_back(whole, holders[key]))
+            after = state_of(given_back(whole, holders[key]))
             if after is not None and after != fact.state:
-                self._facts[key] = Fact(after, _version(fact, left.get(key)))
+                self._facts[key] = StoredFact(after, _version(fact, left.get(key)))
             if holders[key] != receipt and (stated := _said_without(whole, holders[key])) is not None:
                 self.said_again[key] = stated
         self._versions = {key: facts[key].version for key in self.said_again}
@@ -125,7 +121,7 @@ class Restatement:
         if self.relations:
             again = {key: state for key, state in self.said_again.items() if key in returning}
             tx.origins.set_facts(
-                self._facts | {key: Fact(state, self._versions[key] + 1) for key, state in again.items()}
+                self._facts | {key: StoredFact(state, self._versions[key] + 1) for key, state in again.items()}
             )
             tx.origins.give_back(self._receipt)
             tx.moves.drop([self._receipt])
@@ -143,10 +139,10 @@ def _said_without(acts: Sequence[Contribution], holder: int | None) -> FactState
 
     What is older than its journal may be what was taken back.
     """
-    return told(acts) if was_retracted(acts, holder) and acts[0].before is None else None
+    return state_of(acts) if was_retracted(acts, holder) and acts[0].before is None else None
 
 
-def _version(fact: Fact, left: int | None) -> int:
+def _version(fact: StoredFact, left: int | None) -> int:
     """As if nothing had been, if nothing has been since."""
     return fact.version - 1 if fact.version == left else fact.version + 1
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memsweep.gc.joining import Joining
 from memsweep.gc.same_texts import said_again
 from memsweep.gc.selection import ids_of
+from memsweep.gc.unmentioned import unmentioned
 from memsweep.gc.unmerge import Unmerge
-from memsweep.gc.unspoken import unspoken
 from memsweep.model.contribution import FactState
 from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord, Source
 from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, Settled, settle
@@ -63,11 +63,11 @@ class Returning:
         self._tx, self._receipt, self._doing, self._only, self._said = tx, receipt, doing, only, said
         self._apart, self._ended = apart, ended
         self.conflicts: list[tuple[str, str]] = []
-        self._twin_of: dict[int, int] = {}
-        self._explicit: dict[int, EntityRecord] = {}  # twins that something explicit has become part of
+        self._namesake_of: dict[int, int] = {}
+        self._explicit: dict[int, EntityRecord] = {}  # namesakes that something explicit has become part of
         self._put_away: Sequence[PutAway] = ()
         self._moved_on: dict[int, int] = {}
-        self._unspoken: dict[int, int] = {}
+        self._unmentioned: dict[int, int] = {}
         self._joins: list[RelationChange] = []
         self._restated: list[RelationChange] = []
         self._moves: list[Move] = list(apart.moves_of_others) if apart else []
@@ -103,16 +103,16 @@ class Returning:
 
     def write(self, tx: Changes) -> None:
         tx.trash.restore(Selection(self._memories, self._chunks, self._entities))
-        if self._twin_of:
-            tx.trash.hand_over(self._twin_of)
-            tx.moves.hand_over(self._twin_of, self._standing | self._splits)
+        if self._namesake_of:
+            tx.trash.hand_over(self._namesake_of)
+            tx.moves.hand_over(self._namesake_of, self._standing | self._splits)
             tx.entities.set(self._explicit.values())
         # Before anything comes back: what says the same gives way first.
         living = [each for each in self._put_away if each.relation.trash is None]
         trashed = [each for each in self._put_away if each.relation.trash is not None]
         tx.relations.trash({each.relation.key: each.merge for each in living})
         tx.relations.hand_on({each.relation.key: each.merge for each in trashed} | self._moved_on)
-        tx.entities.hand_on(self._unspoken)
+        tx.entities.hand_on(self._unmentioned)
         tx.relations.restore(self._relations)
         tx.relations.write([*self._joins, *self._restated])
         tx.moves.add(self._moves)
@@ -142,13 +142,13 @@ class Returning:
         picked = self._trashed_entities(stated)
         live = self._tx.entities.live_named({each.full_name for each in picked.values()})
         for each in list(picked.values()):
-            if twin := live.get(each.full_name):
-                self._replace(picked, each, twin)
+            if namesake := live.get(each.full_name):
+                self._replace(picked, each, namesake)
         newest = {each.full_name: each for each in sorted(picked.values())}
         for each in list(picked.values()):
-            twin = newest[each.full_name]
-            if twin.key != each.key:
-                self._replace(picked, each, twin)
+            namesake = newest[each.full_name]
+            if namesake.key != each.key:
+                self._replace(picked, each, namesake)
         return set(picked)
 
     def _trashed_entities(self, stated: Iterable[RelationRecord]) -> dict[int, EntityRecord]:
@@ -160,8 +160,8 @@ class Returning:
             wanted |= self._only.entities | {end for each in self._own for end in each.ends}
         if self._only is None and self._memories:
             spoken = wanted | {end for each in self._own for end in each.ends}
-            self._unspoken = unspoken(self._tx, picked, self._memories, self._receipt, spoken)
-            picked = {key: each for key, each in picked.items() if key not in self._unspoken}
+            self._unmentioned = unmentioned(self._tx, picked, self._memories, self._receipt, spoken)
+            picked = {key: each for key, each in picked.items() if key not in self._unmentioned}
         others = self._tx.entities.at(wanted - picked.keys())
         picked |= {key: each for key, each in others.items() if each.trash is not None}
         apart = self._apart.entities if self._apart else ()
@@ -186,12 +186,12 @@ class Returning:
         ]
         return [*self._tx.relations.trashed_by([self._receipt]), *again]
 
-    def _replace(self, picked: dict[int, EntityRecord], mine: EntityRecord, twin: EntityRecord) -> None:
+    def _replace(self, picked: dict[int, EntityRecord], mine: EntityRecord, namesake: EntityRecord) -> None:
         del picked[mine.key]
-        self._twin_of[mine.key] = twin.key
-        if mine.explicit and not twin.explicit:
-            self._explicit[twin.key] = twin._replace(explicit=True, version=twin.version + 1)
-        self.conflicts.append((mine.id, f"it exists again as {twin.id}, which has its mentions and relations now"))
+        self._namesake_of[mine.key] = namesake.key
+        if mine.explicit and not namesake.explicit:
+            self._explicit[namesake.key] = namesake._replace(explicit=True, version=namesake.version + 1)
+        self.conflicts.append((mine.id, f"it exists again as {namesake.id}, which has its mentions and relations now"))
 
     # relations
 
@@ -205,7 +205,7 @@ class Returning:
 
     def _pick_relations(self, stated: Iterable[RelationRecord]) -> set[int]:
         """Of what the receipt holds, what is stated, and what is at the entities: all that can stand again."""
-        touched = self._tx.relations.touching(self._entities | self._twin_of.keys(), besides=self._receipt)
+        touched = self._tx.relations.touching(self._entities | self._namesake_of.keys(), besides=self._receipt)
         around = [self._at_its_ends(each) for each in self._free_to_return(touched)]
         own, others = ([self._at_its_ends(each) for each in found] for found in (self._own, stated))
         picked = {each.key: each for each in (*own, *others)}
@@ -224,14 +224,14 @@ class Returning:
         return back
 
     def _at_its_ends(self, relation: RelationRecord) -> RelationRecord:
-        """Where a relation is once the merge was taken apart and twins have taken over."""
+        """Where a relation is once the merge was taken apart and namesakes have taken over."""
         apart = self._apart.relations.get(relation.key) if self._apart else None
         ends = relation.ends if apart is None else apart.ends
-        subject, target = self._twin_of.get(ends[0], ends[0]), self._twin_of.get(ends[1], ends[1])
+        subject, target = self._namesake_of.get(ends[0], ends[0]), self._namesake_of.get(ends[1], ends[1])
         return relation if (subject, target) == relation.ends else relation._replace(subject=subject, object=target)
 
     def _live_ends(self, relations: Sequence[RelationRecord]) -> set[int]:
-        live = self._entities | set(self._twin_of.values())
+        live = self._entities | set(self._namesake_of.values())
         live |= {each.subject for each in relations if each.subject_lives}
         live |= {each.object for each in relations if each.object_lives}
         return live | self._apart.entities if self._apart else live
@@ -280,15 +280,15 @@ class Returning:
             return
         moved = self._moved_ends([*waiting, *standing.values()])
         pairs = ((each.key, standing[each.place]) for each in waiting)
-        twin_of = {key: twin for key, twin in pairs if not moved.keys() & {key, twin.key}}
-        theirs = self._tx.relations.sources({each.key for each in twin_of.values()})
+        standing_for = {key: same for key, same in pairs if not moved.keys() & {key, same.key}}
+        theirs = self._tx.relations.sources({each.key for each in standing_for.values()})
         known = {(each.relation, each.memory) for each in self._statements(theirs)}
         for key, memory, lives in self._statements(self._sources):
-            twin = twin_of.get(key)
-            if twin is not None and (lives or memory in self._memories) and (twin.key, memory) not in known:
-                known.add((twin.key, memory))
-                stated = Source(twin.key, memory, lives=True)
-                self._restated.append(RelationChange(twin, twin, newly_stated_by=(stated,)))
+            same = standing_for.get(key)
+            if same is not None and (lives or memory in self._memories) and (same.key, memory) not in known:
+                known.add((same.key, memory))
+                stated = Source(same.key, memory, lives=True)
+                self._restated.append(RelationChange(same, same, newly_stated_by=(stated,)))
 
     def _contenders(self, rivals: Sequence[RelationRecord], live: Sequence[RelationRecord]) -> list[Contender]:
         moved = self._moved_ends([*rivals, *live])

@@ -143,8 +143,8 @@ class Reverting:
             return f"it was changed again{said}"
         if row.trash is not None:
             return ""
-        twin = self._tx.texts.twin(text_before(row, revision.before))
-        return f"the same text was added again as {twin}" if twin is not None else ""
+        other = self._tx.texts.duplicate_of(text_before(row, revision.before))
+        return f"the same text was added again as {other}" if other is not None else ""
 
     def _written(self, each: _Back, pieces: Sequence[Piece]) -> list[Piece]:
         """Chunks as they come back. A redaction left each where it was, so it mentions what it mentions now."""

@@ -84,8 +84,8 @@ class RecordsBack:
             return ""
         values = revision.before["values"]
         if row.kind == "entity":
-            twin = self._tx.entities.live_named([(values["name_key"], values["type_key"])])
-            others = [each.id for each in twin.values() if each.key != row.key]
+            namesake = self._tx.entities.live_named([(values["name_key"], values["type_key"])])
+            others = [each.id for each in namesake.values() if each.key != row.key]
             return f"its name is that of {others[0]} by now" if others else ""
         if row.kind == "relation":
             return self._said_again(row, values["relation_key"])

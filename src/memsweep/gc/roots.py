@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.model.plan import PERMANENT_TYPES, EntityRow, MemoryRow, Survey, spoken_of
+from memsweep.model.plan import PERMANENT_TYPES, MemoryRow, Survey, SurveyedEntity, spoken_of
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
@@ -19,11 +19,11 @@ class Liveness(NamedTuple):
     spared: set[int]
 
 
-def protection(row: MemoryRow | EntityRow, options: Options) -> str:
+def protection(row: MemoryRow | SurveyedEntity, options: Options) -> str:
     """Why no plan may take it, whatever a rule says; empty where nothing forbids it."""
     if row.pinned:
         return "pinned"
-    if isinstance(row, EntityRow) and row.type_key in PERMANENT_TYPES:
+    if isinstance(row, SurveyedEntity) and row.type_key in PERMANENT_TYPES:
         return "permanent type"
     if options.grace_days > 0 and row.created_at > options.micros_ago(options.grace_days):
         return "within the grace period"

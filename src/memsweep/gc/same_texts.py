@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from memsweep.gc.brought_memories import as_the_rows_are, by_memory
-from memsweep.model.memory_act import MemoryAct, told
+from memsweep.model.memory_act import MemoryAct, state_of
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
@@ -37,5 +37,5 @@ def _saying_otherwise(tx: Changes, memories: Collection[int]) -> set[int]:
 
 
 def _text(acts: Iterable[MemoryAct], given_back: Collection[int] = ()) -> str | None:
-    state = told(act._replace(trash=None) if act.trash in given_back else act for act in acts)
+    state = state_of(act._replace(trash=None) if act.trash in given_back else act for act in acts)
     return None if state is None else state.text

@@ -14,10 +14,10 @@ from memsweep.gc.earlier_texts import Embed, Entities
 from memsweep.gc.forms import CHANGED, Forms
 from memsweep.gc.links import LinksWithout
 from memsweep.model.graph_rows import Move
-from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, told
+from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.plan import CHANGES, PlanItem
 from memsweep.model.taken_back import given_back
-from memsweep.store.ports.memory_acts import NewMention
+from memsweep.store.ports.memory_acts import MentionRow
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -72,7 +72,7 @@ class Staying:
             return True
         else:
             journal = given_back(self._forms.journal[item.key], row.trash)
-            why = self._forms.make(row, told(journal), told(journal, acts))
+            why = self._forms.make(row, state_of(journal), state_of(journal, acts))
         if why:
             self.skipped.append((row.id if row else f"memory {item.key}", why))
         return not why
@@ -81,7 +81,7 @@ class Staying:
         acts = set(item.evidence.get("acts", ()))
         return {act.key: act for act in self._forms.journal[item.key] if act.key in acts}
 
-    def _lost_mentions(self, tx: Changes, done: Sequence[PlanItem]) -> list[NewMention]:
+    def _lost_mentions(self, tx: Changes, done: Sequence[PlanItem]) -> list[MentionRow]:
         planned = [(chunk, entity) for item in done for chunk, entity in item.evidence.get("mentions", ())]
         known = entities_of(act for item in done for act in self._forms.journal[item.key])
         entities = Entities(tx, known | {entity for _, entity in planned})
@@ -91,5 +91,5 @@ class Staying:
         wanted = {(chunk, entities.now(entity)) for chunk, entity in planned}
         there = tx.acts.mentions([item.key for item in done])
         return [
-            NewMention(each.chunk, each.entity, each.origin) for each in there if (each.chunk, each.entity) in wanted
+            MentionRow(each.chunk, each.entity, each.origin) for each in there if (each.chunk, each.entity) in wanted
         ]

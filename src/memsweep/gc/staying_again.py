@@ -19,11 +19,11 @@ from memsweep.gc.returning import SaidAgain
 from memsweep.gc.same_texts import said_again
 from memsweep.gc.staying import MENTION
 from memsweep.model.graph_rows import Move
-from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, told
+from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.revision import MEMORY, MemoryText, is_retraction
 from memsweep.model.taken_back import given_back, was_retracted
 from memsweep.model.times import to_micros
-from memsweep.store.ports.memory_acts import MentionAt, NewMention, PlacedMention
+from memsweep.store.ports.memory_acts import MentionAt, MentionRow, PlacedMention
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -50,7 +50,7 @@ class StayingAgain:
         self._given = [act for act in given.values() if act.memory not in stuck]
         moves = tx.moves.of([receipt], (MENTION,))
         entities = Entities(tx, {move.b for move in moves if move.b is not None})
-        self._mentions = [NewMention(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
+        self._mentions = [MentionRow(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
         self._placed = self._placed_mentions(tx)
         self._links = LinksAgain(tx, receipt)
         self._has_moved = bool(moves or self._links.has_moved)
@@ -110,7 +110,7 @@ class StayingAgain:
         waiting = {
             key: row
             for key, row in rows.items()
-            if row.trash != self._receipt and was_retracted(journal[key], row.trash) and told(self._whole[key])
+            if row.trash != self._receipt and was_retracted(journal[key], row.trash) and state_of(self._whole[key])
         }
         if not waiting:
             return []
@@ -122,12 +122,12 @@ class StayingAgain:
         found = []
         # First those that say what they said: what gets back an earlier text gives way to who says it anyway.
         for key, row in sorted(waiting.items(), key=lambda each: (self._is_other_text(each[1]), each[0])):
-            will = told(self._whole[key])
+            will = state_of(self._whole[key])
             assert will is not None, "somebody says it"
-            place, now = (row.thread, will.text), told(given_back(journal[key], row.trash))
-            twin = None if self._is_other_text(row) else clashes.get(key)
-            twin = twin or (None if key in superseded else coming.get(place))
-            said = "" if twin is None else f"the same text was added again as {twin}"
+            place, now = (row.thread, will.text), state_of(given_back(journal[key], row.trash))
+            other = None if self._is_other_text(row) else clashes.get(key)
+            other = other or (None if key in superseded else coming.get(place))
+            said = "" if other is None else f"the same text was added again as {other}"
             if why := said or self._forms.make(row, now, will, returns=True):
                 found.append((row.id, why))
             else:
@@ -135,7 +135,7 @@ class StayingAgain:
         return found
 
     def _is_other_text(self, row: MemoryText) -> bool:
-        will = told(self._whole[row.key])
+        will = state_of(self._whole[row.key])
         return will is not None and will.text != row.content_hash.hex()
 
     def _pick(self, tx: Changes) -> set[int]:
@@ -157,7 +157,9 @@ class StayingAgain:
 
     def _why_stuck(self, row: MemoryText) -> str:
         """What its holder took back with it is in its row, and comes back with it."""
-        was, will = (told(given_back(acts, row.trash)) for acts in (self._forms.journal[row.key], self._whole[row.key]))
+        was, will = (
+            state_of(given_back(acts, row.trash)) for acts in (self._forms.journal[row.key], self._whole[row.key])
+        )
         return self._forms.make(row, was, will)
 
     def _placed_mentions(self, tx: Changes) -> list[PlacedMention]:

@@ -15,8 +15,8 @@ from memsweep.gc.revert import Reverting
 from memsweep.gc.staying_again import StayingAgain
 from memsweep.gc.unmerge import take_apart
 from memsweep.model.plan import Totals, Undone
-from memsweep.store.changes import NewReceipt, ReceiptRow
 from memsweep.store.paused import gc_paused
+from memsweep.store.ports.receipts import NewReceipt, ReceiptRow
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
     from memsweep.store.ports.collector import Collector
-    from memsweep.store.ports.windows import Summary
+    from memsweep.store.ports.segments import Summary
 
 
 def undo(store: Collector, receipt_id: str, new_receipt: str, doing: Operation, embed: Embed) -> Undone:

@@ -45,7 +45,7 @@ def take_apart(tx: Changes, receipt: int, doing: Operation) -> Unmerge | None:
     sources = tx.entities.trashed_by([receipt])
     unmerge = Unmerge(tx, receipt, target, sources, moves[::-1])
     unmerge.refuse_later()
-    _refuse_twins(tx, sources)
+    _refuse_namesakes(tx, sources)
     unmerge.decide(kept, doing)
     return unmerge
 
@@ -58,13 +58,13 @@ def _refuse_held(tx: Changes, kept: EntityRecord | None, receipt: int) -> None:
         raise Conflict(f"{kept.name!r:.60} is not there to be taken apart.", hint=f"Undo {holder.id} first.")
 
 
-def _refuse_twins(tx: Changes, sources: Sequence[EntityRecord]) -> None:
-    twins = tx.entities.live_named({source.full_name for source in sources})
+def _refuse_namesakes(tx: Changes, sources: Sequence[EntityRecord]) -> None:
+    namesakes = tx.entities.live_named({source.full_name for source in sources})
     for source in sources:
-        if (twin := twins.get(source.full_name)) is not None:
+        if (namesake := namesakes.get(source.full_name)) is not None:
             raise Conflict(
-                f"{source.id} cannot come back: {source.name!r:.60} exists again as {twin.id}.",
-                hint=f"Merge {twin.id} away first.",
+                f"{source.id} cannot come back: {source.name!r:.60} exists again as {namesake.id}.",
+                hint=f"Merge {namesake.id} away first.",
             )
 
 

@@ -14,25 +14,16 @@ from memsweep.gc.missing import live_memory
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import RelationChange
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
-from memsweep.model.memory_act import MemoryAct, Twin
+from memsweep.model.memory_act import ExistingMemory, MemoryAct
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.plan import Totals
-from memsweep.model.revision import (
-    MEMORY,
-    EarlierText,
-    MemoryText,
-    NewRevision,
-    Piece,
-    Revision,
-    Updated,
-    before_of,
-)
+from memsweep.model.revision import MEMORY, EarlierText, MemoryText, NewRevision, Piece, Revision, Updated, before_of
 from memsweep.model.selection import Selection
 from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.changes import NewReceipt
+from memsweep.store.ports.receipts import NewReceipt
 from memsweep.store.refusals import other_model, tombstoned_text
-from memsweep.store.saying import acts_before
+from memsweep.store.repeats import acts_before
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -41,7 +32,7 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
 
 _NO_CODE = "memory {} is an indexed file, which is updated by indexing it again; nothing was changed."
-_TWIN = "memory {} says the same already; nothing was changed."
+_SAME_TEXT = "memory {} says the same already; nothing was changed."
 
 
 class NewText(NamedTuple):
@@ -53,7 +44,7 @@ class NewText(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CheckedUpdate:
     """What an update hands in, checked; None leaves what is there."""
 
     text: str | None = None
@@ -84,7 +75,7 @@ class _Withdrawn(NamedTuple):
 def update(
     tools: CollectorDependencies,
     memory_id: str,
-    change: Change,
+    change: CheckedUpdate,
     prepare: Callable[[str], NewText],
     origin: Origin = UNKNOWN,
 ) -> Updated:
@@ -133,9 +124,9 @@ def _earlier(revision: Revision, receipt_id: str) -> EarlierText:
     return EarlierText(from_micros(revision.at), receipt_id, gate.text(before["text"]), tags, metadata)
 
 
-def _as_it_is(memory: MemoryText) -> Twin:
+def _as_it_is(memory: MemoryText) -> ExistingMemory:
     said = (memory.tags, memory.metadata, memory.source, memory.expires_at)
-    return Twin(memory.key, memory.id, *said, memory.created_at, memory.origin)
+    return ExistingMemory(memory.key, memory.id, *said, memory.created_at, memory.origin)
 
 
 def updated(before: MemoryText, after: MemoryText, origin: int | None, receipt: int) -> MemoryAct:
@@ -167,9 +158,9 @@ def _in_place_of(old: Sequence[Piece], new: Sequence[Piece]) -> list[Piece]:
 
 
 def _refuse_unfit(tx: Changes, after: MemoryText, new: NewText) -> None:
-    if (twin := tx.texts.twin(after)) is not None:
-        raise Conflict(_TWIN.format(twin), hint=f"Delete {after.id} if it is no longer needed.")
-    if tx.texts.is_buried(after.content_hash):
+    if (other := tx.texts.duplicate_of(after)) is not None:
+        raise Conflict(_SAME_TEXT.format(other), hint=f"Delete {after.id} if it is no longer needed.")
+    if tx.texts.is_tombstoned(after.content_hash):
         raise tombstoned_text()
     if (known := tx.texts.model()) is not None and known != new.model:
         raise other_model(known, new.model)

@@ -14,8 +14,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from memsweep.errors import BadInput
-from memsweep.graph.batch import MAX_ITEMS, flag, label, only, share
 from memsweep.graph.naming import NameFinder
+from memsweep.model.checks import MAX_ITEMS, flag, one_line, only, share
 from memsweep.model.graph import GraphBatch, Related, RelationDraft
 from memsweep.model.memory import Fact, NamedThing
 from memsweep.model.stating import negated, sentences
@@ -80,14 +80,17 @@ def make_options(options: object) -> BuildOptions:
         return BuildOptions()
     if not isinstance(options, Mapping):
         raise BadInput(f"options must be an object, not {type(options).__name__}.")
-    only(options, set(BuildOptions.__slots__), "options")
+    only(options, sorted(BuildOptions.__slots__), "options")
     types = {} if options.get("types") is None else options["types"]
     if not isinstance(types, Mapping):
         raise BadInput("options.types must be an object of names and their types.")
     kind = options.get("default_type") or ""
     return BuildOptions(
-        types={name_key(label(name, "a name in options.types")): label(kind, "a type") for name, kind in types.items()},
-        default_type=label(kind, "options.default_type") if kind else "",
+        types={
+            name_key(one_line(name, "a name in options.types")): one_line(kind, "a type")
+            for name, kind in types.items()
+        },
+        default_type=one_line(kind, "options.default_type") if kind else "",
         weight=share(options.get("weight", 0.5), "options.weight"),
         related=flag(options.get("related", False), "options.related"),
         dry_run=flag(options.get("dry_run", False), "options.dry_run"),
@@ -195,7 +198,7 @@ class _Reader:
         shown = self._known.get(key, " ".join(name.split()))
         given = kind or self._options.types.get(key) or ("" if key in self._known else self._options.default_type)
         if key not in self._things or (kind and not self._things[key].type):
-            self._things[key] = NamedThing(label(shown, "a name"), given)
+            self._things[key] = NamedThing(one_line(shown, "a name"), given)
         return self._things[key]
 
     def _relate(
@@ -203,7 +206,7 @@ class _Reader:
     ) -> None:
         ends = name_key(subject.name), name_key(target.name)
         if ends[0] != ends[1]:
-            draft = RelationDraft(subject, label(relation, "a relation"), target, weight, mention=mention)
+            draft = RelationDraft(subject, one_line(relation, "a relation"), target, weight, mention=mention)
             self._facts.setdefault((ends[0], name_key(relation), ends[1]), draft)
 
 

@@ -10,12 +10,23 @@ from typing import Literal
 from memsweep.errors import BadInput
 from memsweep.graph import merge as merging
 from memsweep.graph import split as splitting
-from memsweep.graph.batch import label, share
 from memsweep.graph.names import contradictions_at
-from memsweep.graph.split import Wanted
+from memsweep.graph.split import SplitRequest
 from memsweep.graph.walk import Walk, walk
+from memsweep.model.checks import fitting, one_line, share
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Decayed, Edge, Entity, FactCount, GraphBatch, Merged, Reinforced, Related, Split
+from memsweep.model.graph import (
+    Decayed,
+    Edge,
+    Entity,
+    FactCount,
+    GraphBatch,
+    Merged,
+    Reinforced,
+    Reinforcement,
+    Related,
+    Split,
+)
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.origin import UNKNOWN, Origin
@@ -93,8 +104,9 @@ def reinforce(
         share(amount, "amount")
     given = {"from_entity": from_entity, "to_entity": to_entity, "relation": relation, "reason": reason}
     refuse_lone_surrogate(given, "")
+    said = (from_entity, relation, to_entity, kind, amount)
     return tools.store.reinforce(
-        from_entity, relation, to_entity, kind, amount, tools.rates, tools.clock(), tools.actor, reason, tools.origin
+        Reinforcement(*said, tools.rates.edge, tools.clock(), tools.actor, reason, tools.origin)
     )
 
 
@@ -112,8 +124,7 @@ def entities(
     share(min_confidence, "min_confidence")
     refuse_lone_surrogate(search, "search")
     refuse_lone_surrogate(entity_type, "type")
-    if search and len(search) > _LONGEST_SEARCH:
-        raise BadInput(f"search has {len(search):,} characters; at most {_LONGEST_SEARCH:,} are accepted.")
+    fitting(search or "", "search", _LONGEST_SEARCH)
     found = tools.store.entities(tools.rates, tools.clock(), search or None, entity_type or None)
     held = tools.held.entities([entity.key for entity in found])
     found = [entity for entity in found if entity.key not in held]
@@ -122,12 +133,7 @@ def entities(
 
 
 def related(
-    tools: GraphDependencies,
-    entity: str,
-    *,
-    depth: int,
-    limit: int,
-    relation_types: Collection[str] | None,
+    tools: GraphDependencies, entity: str, *, depth: int, limit: int, relation_types: Collection[str] | None
 ) -> Neighbourhood:
     """What is connected to an entity, by facts that hold now."""
     refuse_lone_surrogate(entity, "entity")
@@ -193,17 +199,17 @@ def merge(tools: GraphDependencies, ids: Sequence[str], into: str, plan_id: str 
     return merging.merge(tools.store, ids, into, plan_id, tools.new_id("rcpt"), tools.operation())
 
 
-def plan_split(tools: GraphDependencies, wanted: Wanted) -> Split:
+def plan_split(tools: GraphDependencies, wanted: SplitRequest) -> Split:
     """Look before a part of an entity becomes one of its own."""
     return splitting.look(tools.store, _checked(wanted))
 
 
-def split(tools: GraphDependencies, wanted: Wanted) -> Split:
+def split(tools: GraphDependencies, wanted: SplitRequest) -> Split:
     ids = tools.new_id("ent"), tools.new_id("rcpt")
     return splitting.split(tools.store, _checked(wanted), *ids, tools.operation())
 
 
-def _checked(wanted: Wanted) -> Wanted:
+def _checked(wanted: SplitRequest) -> SplitRequest:
     refuse_lone_surrogate([wanted.entity, *wanted.relations, *wanted.memories], "an id")
-    name, kind = label(wanted.thing.name, "name"), wanted.thing.type
-    return wanted._replace(thing=NamedThing(name, label(kind, "type") if kind else ""))
+    name, kind = one_line(wanted.thing.name, "name"), wanted.thing.type
+    return wanted._replace(thing=NamedThing(name, one_line(kind, "type") if kind else ""))

@@ -14,7 +14,7 @@ from memsweep.model.whole_graph import GraphDump
 def passed_batch(batch: GraphBatch, gate: Gate) -> GraphBatch:
     """Facts as they may be stored."""
     return GraphBatch(
-        tuple(_thing(each, gate) for each in batch.entities),
+        tuple(gate.thing(each) for each in batch.entities),
         tuple(
             replace(
                 each,
@@ -49,8 +49,4 @@ def _aliases(aliases: str | None, gate: Gate) -> str | None:
 
 
 def _end(end: NamedThing | str, gate: Gate) -> NamedThing | str:
-    return gate.text(end, "an entity's name") if isinstance(end, str) else _thing(end, gate)
-
-
-def _thing(thing: NamedThing, gate: Gate) -> NamedThing:
-    return NamedThing(gate.text(thing.name, "an entity's name"), gate.text(thing.type, "an entity's type"))
+    return gate.text(end, "an entity's name") if isinstance(end, str) else gate.thing(end)

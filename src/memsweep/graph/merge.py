@@ -17,8 +17,8 @@ from memsweep.model.merging import highest, is_made_one
 from memsweep.model.plan import PlanDraft, PlanItem, Totals
 from memsweep.model.relation_set import RelationSet
 from memsweep.store import plans
-from memsweep.store.changes import NewReceipt
 from memsweep.store.plans import MERGE, Planning
+from memsweep.store.ports.receipts import NewReceipt
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -180,24 +180,24 @@ class _Merge:
         relation, target = self._set.relations[key], self.target.key
         subject, other = (target if end == source else end for end in relation.ends)
         is_empty = is_made_one(relation.ends, (subject, other))
-        twin = None if is_empty else self._set.twin(relation, subject, other)
-        if twin is not None:
-            self._join(receipt, twin, key)
-        if twin is not None or (relation.trash is None and is_empty):
+        same = None if is_empty else self._set.equal_at(relation, subject, other)
+        if same is not None:
+            self._join(receipt, same, key)
+        if same is not None or (relation.trash is None and is_empty):
             self._set.trash(key, receipt)
         for end, was in zip(("subject", "object"), relation.ends, strict=True):
             if was == source:
                 self._note(receipt, end, key, source)
         self._set.move(key, subject, other)
 
-    def _join(self, receipt: int, twin: int, gone: int) -> None:
+    def _join(self, receipt: int, same: int, gone: int) -> None:
         """Of two facts that are one now, the stronger counts; who stated the other states it."""
-        before = self._set.relations[twin].strength
+        before = self._set.relations[same].strength
         after = self._doing.join(before, self._set.relations[gone].strength)
-        self._set.strengthen(twin, after)
-        self._note(receipt, "strength", twin, gone, said=[*before, *after])
-        for memory in self._set.hand_on_sources(gone, twin):
-            self._note(receipt, "source", twin, memory)
+        self._set.strengthen(same, after)
+        self._note(receipt, "strength", same, gone, said=[*before, *after])
+        for memory in self._set.hand_on_sources(gone, same):
+            self._note(receipt, "source", same, memory)
         self._joined += 1
 
     def _strengthen_target(self, receipt: int, source: EntityRecord) -> None:

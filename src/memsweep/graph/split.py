@@ -19,8 +19,8 @@ from memsweep.model.relation_set import RelationSet
 from memsweep.model.splitting import SPLIT, SPLIT_ENDS, SPLIT_MENTION, SPLIT_NAME, given_by_split
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
-from memsweep.store.changes import NewReceipt
 from memsweep.store.ports.graph import NewEntity
+from memsweep.store.ports.receipts import NewReceipt
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memsweep.store.ports.graph_store import Graph
 
 
-class Wanted(NamedTuple):
+class SplitRequest(NamedTuple):
     """What becomes an entity of its own: out of which, under which name, with which of its relations and mentions."""
 
     entity: str
@@ -49,14 +49,14 @@ class _Part(NamedTuple):
     """What the name stood for until now."""
 
 
-def look(store: Graph, wanted: Wanted) -> Split:
+def look(store: Graph, wanted: SplitRequest) -> Split:
     """What a split would move; nothing is moved."""
     with store.changing() as tx:
         part = _find(tx, wanted)
     return Split("", wanted.thing.name, len(part.relations), len(part.mentions))
 
 
-def split(store: Graph, wanted: Wanted, new_id: str, receipt_id: str, doing: Operation) -> Split:
+def split(store: Graph, wanted: SplitRequest, new_id: str, receipt_id: str, doing: Operation) -> Split:
     """Make a new entity of some relations of another, and of its mentions in some memories."""
     with store.changing() as tx:
         part = _find(tx, wanted)
@@ -80,7 +80,7 @@ def split(store: Graph, wanted: Wanted, new_id: str, receipt_id: str, doing: Ope
     return Split(new_id, wanted.thing.name, len(part.relations), len(part.mentions), receipt_id)
 
 
-def _find(tx: Changes, wanted: Wanted) -> _Part:
+def _find(tx: Changes, wanted: SplitRequest) -> _Part:
     key = find(tx, wanted.entity)
     old = tx.entities.at([key])[key]
     kind = wanted.thing.type or old.type

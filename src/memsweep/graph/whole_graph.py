@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput
-from memsweep.graph.batch import share
 from memsweep.graph.briefing import brief
 from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
 from memsweep.graph.communities import communities
@@ -19,6 +18,7 @@ from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recall
 from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
 from memsweep.graph.walk import Walk, walk
+from memsweep.model.checks import share
 from memsweep.model.paging import within
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.validity import holding_at

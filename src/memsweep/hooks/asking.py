@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import memsweep
 from memsweep.errors import MemsweepError
-from memsweep.places import config_file, environment, handed_over, home_at_a_glance
+from memsweep.places import config_file, environment, handed_over, home_at_a_glance, working_directory
 
 if TYPE_CHECKING:
     import socket
@@ -39,7 +39,7 @@ def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] | None
         from memsweep.hooks import sockets
 
         for line in sockets.servers(folder):
-            if (reply := _told(line, hello, raw)) is not None:
+            if (reply := _reply_of(line, hello, raw)) is not None:
                 return reply
     except (OSError, ValueError, MemsweepError):
         pass
@@ -53,7 +53,7 @@ def introduction(name: str, size: int, began: float, environ: Mapping[str, str])
         "home": str(home_at_a_glance(environ)),
         "config": str(config_file(environ).absolute()),
         "variables": handed_over(environ),
-        "folder": _working_directory(),
+        "folder": working_directory(),
         "event": name,
         "bytes": size,
         "began": began,
@@ -65,7 +65,7 @@ def code() -> list[str]:
     return [memsweep.__version__, os.path.dirname(memsweep.__file__)]
 
 
-def _told(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[str, Any] | None:
+def _reply_of(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[str, Any] | None:
     from memsweep.hooks import sockets
 
     try:
@@ -77,10 +77,3 @@ def _told(line: socket.socket, hello: Mapping[str, Any], raw: bytes) -> Mapping[
     except OSError:
         return None
     return reply if isinstance(reply, dict) else None
-
-
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""

@@ -56,9 +56,13 @@ def _has_something_to_do(event: Event, settings: Settings) -> bool:
 
 def _ready(event: Event, settings: Settings, files: HookFiles) -> tuple[Answer, str] | None:
     """What a session is told, if all of it is there already."""
-    from memsweep.hooks import kept, starting
+    from memsweep.hooks import briefing_cache, starting
 
-    if event.source == "compact" or files.spooled() or (place := kept.place_of(settings, event.folder)) is None:
+    if (
+        event.source == "compact"
+        or files.spooled()
+        or (place := briefing_cache.place_of(settings, event.folder)) is None
+    ):
         return None
     if not files.is_on(place.workspace_id):
         return None, "off here"

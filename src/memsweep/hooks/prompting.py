@@ -41,7 +41,7 @@ def recalled(session: Session) -> str:
     state = session.state("shown")
     before = [own for own in state.get("shown", ()) if isinstance(own, str)]
     hits = session.memory.search(prompt, limit=MOST_HITS, mode="precise").hits
-    text, shown = told(prompt, hits, before, session.app.settings.hooks)
+    text, shown = recalled_text(prompt, hits, before, session.app.settings.hooks)
     if text:
         session.keep("shown", {**state, "shown": [*before, *shown][-_MOST_REMEMBERED:]})
     return text
@@ -59,7 +59,7 @@ def least_relevance(prompt: str, hooks: Hooks) -> float:
     return least if _ASKS.search(prompt) else 1 - (1 - least) * 2 / 3
 
 
-def told(prompt: str, hits: Iterable[Hit], before: Collection[str], hooks: Hooks) -> tuple[str, list[str]]:
+def recalled_text(prompt: str, hits: Iterable[Hit], before: Collection[str], hooks: Hooks) -> tuple[str, list[str]]:
     """What the model is told of these hits, and the ids of what that is."""
     least = least_relevance(prompt, hooks)
     fresh = [hit for hit in hits if hit.relevance >= least and _id(hit) not in before]

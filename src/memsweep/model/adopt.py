@@ -92,7 +92,7 @@ class ClientPlan:
     findings: tuple[Finding, ...] = ()
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """A file before and after, by digests."""
 
     place: Place
@@ -108,7 +108,7 @@ class ClientReceipt:
     client: str
     at: datetime
     action: str
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     undone_at: datetime | None = None
 
 
@@ -157,7 +157,7 @@ class Applied:
     """`receipt_id` is empty where nothing was changed."""
 
     receipt_id: str
-    changes: tuple[Change, ...]
+    changes: tuple[FileChange, ...]
     skipped: tuple[Skipped, ...]
 
 

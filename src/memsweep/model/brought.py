@@ -8,15 +8,15 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memsweep.errors import BadInput
+from memsweep.model.checks import only, plain_text
 from memsweep.model.contribution import FactState
 from memsweep.model.origin import TIERS, Origin
 from memsweep.model.superseding import Bases
-from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time, to_micros
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class OriginFilter:
     """Whose contributions: all that is given must apply."""
 
     session: str | None = None
@@ -50,36 +50,32 @@ class Wanted:
         return (self.source is None or source == self.source) and self.has_time(created_at)
 
 
-def make_wanted(value: object) -> Wanted:
+def make_wanted(value: object) -> OriginFilter:
     """From an object such as `{"session": "ses_…"}`; at least one field decides whose things go."""
-    known = [field.name for field in fields(Wanted)]
+    known = [field.name for field in fields(OriginFilter)]
     if not isinstance(value, Mapping):
         raise BadInput(f"origin must be an object with {', '.join(known)}, not {value!r:.60}.")
-    if unknown := sorted(str(name) for name in value.keys() - set(known)):
-        raise BadInput(f"origin has no field {unknown[0]!r:.60}; it has {', '.join(known)}.")
+    only(value, known, "origin")
     given = {name: item for name, item in value.items() if item not in (None, "")}
     if not given:
         raise BadInput(
             f"strategy 'origin' needs to know whose things to take back: one of {', '.join(known)}.",
             hint="get_memory shows the origin of a memory.",
         )
-    texts = {name: _text(given[name], name) for name in ("session", "client", "tier", "source") if name in given}
+    texts = {
+        name: plain_text(given[name], f"origin.{name}")
+        for name in ("session", "client", "tier", "source")
+        if name in given
+    }
     if texts.get("tier", TIERS[0]) not in TIERS:
         raise BadInput(f"origin.tier must be one of {', '.join(TIERS)}, not {texts['tier']!r:.40}.")
     times = {
         name: parse_time(given[name], name, end_of_day=name == "until") for name in ("since", "until") if name in given
     }
-    wanted = Wanted(**texts, **times)  # type: ignore[arg-type]  # texts and times
+    wanted = OriginFilter(**texts, **times)  # type: ignore[arg-type]  # texts and times
     if wanted.since and wanted.until and wanted.since > wanted.until:
         raise BadInput(f"since {given['since']} is after until {given['until']}.")
     return wanted
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise BadInput(f"origin.{name} must be text, not {value!r:.60}.")
-    refuse_lone_surrogate(value, f"origin.{name}")
-    return value
 
 
 class FactWithout(NamedTuple):

@@ -62,6 +62,17 @@ class Backup:
 
 
 @dataclass(frozen=True, slots=True)
+class RestoreRequest:
+    """The workspace that is to be made of a copy. What is there is put aside if `replace`, or the copy is refused."""
+
+    workspace_id: str
+    replace: bool
+    receipt_id: str
+    actor: str
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Restored:
     """A workspace made from a backup, and the receipt of the one that had to make way for it."""
 

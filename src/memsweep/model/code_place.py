@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from memsweep.model.frozen import frozen
-from memsweep.model.times import from_micros
+from memsweep.model.times import moment_or_none
 
 
 @frozen
@@ -26,5 +26,5 @@ def code_place(
     """From what an engine keeps of a chunk; None if it is no code."""
     if path is None:
         return None
-    verified = None if verified_at is None else from_micros(verified_at)
+    verified = moment_or_none(verified_at)
     return CodePlace(path, f"{root.rstrip('/')}/{path}", language, symbol, kind, verified)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.counts import ranked
-from memsweep.model.times import from_micros
+from memsweep.model.times import moment_or_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,7 @@ def code_roots(
         own = [each for each in counted if each[0] == path]
         live = [each for each in own if not each[2]]
         runs = tuple(
-            ScopeRuns(filters, times, None if at is None else from_micros(at))
-            for place, filters, times, at in ran
-            if place == path
+            ScopeRuns(filters, times, moment_or_none(at)) for place, filters, times, at in ran if place == path
         )
         languages = ranked((language, count) for _, language, _, count, _ in live)
         lines, stale = sum(each[4] for each in live), sum(each[3] for each in own if each[2])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, age_days, faded
-from memsweep.model.graph import Reinforced, RelationDraft
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.graph import Reinforced, Reinforcement, RelationDraft
+from memsweep.model.times import from_micros, micros_or_none, to_micros
 
 
 def stating(
@@ -25,27 +25,26 @@ def stating(
         rate=rate,
         value=draft.weight,
         explicit=not draft.source,
-        valid_at=None if draft.valid_at is None else to_micros(draft.valid_at),
+        valid_at=micros_or_none(draft.valid_at),
         origin=origin,
         memory=memory,
         before=before,
     )
 
 
-def reinforcing(
-    relation: int, kind: str, amount: float | None, rate: float, at: int, before: FactState, origin: int | None
-) -> Contribution:
+def reinforcing(relation: int, asked: Reinforcement, before: FactState, origin: int | None) -> Contribution:
     """A known fact is confirmed or corrected."""
-    usual = CONFIRM_GAIN if kind == "confirm" else CORRECT_LOSS
-    act = Contribution(relation, "confirm" if kind == "confirm" else "correct", at, rate, origin=origin, before=before)
-    return act._replace(value=usual if amount is None else amount, explicit=True)
+    usual = CONFIRM_GAIN if asked.kind == "confirm" else CORRECT_LOSS
+    act = Contribution(relation, asked.kind, to_micros(asked.now), asked.rate, origin=origin, before=before)
+    return act._replace(value=usual if asked.amount is None else asked.amount, explicit=True)
 
 
 def reinforced(uid: str, act: Contribution, after: FactState) -> Reinforced:
     """What a fact counted before and after it, at that moment."""
     assert act.before is not None, "only a known fact is reinforced"
+    now = from_micros(act.at)
     counts = [
-        faded(1.0 if state.weight is None else state.weight, act.rate, _days(state.last_seen, act.at))
+        faded(1.0 if state.weight is None else state.weight, act.rate, age_days(from_micros(state.last_seen), now))
         for state in (act.before, after)
     ]
     return Reinforced(uid, *counts)
@@ -54,7 +53,3 @@ def reinforced(uid: str, act: Contribution, after: FactState) -> Reinforced:
 def ending(relation: int, at: int, before: FactState, origin: int | None) -> Contribution:
     """A fact holds no more, because another took its place."""
     return Contribution(relation, "end", at, origin=origin, before=before)
-
-
-def _days(seen: int, now: int) -> float:
-    return age_days(from_micros(seen), from_micros(now))

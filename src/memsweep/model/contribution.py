@@ -8,7 +8,7 @@ be without them, to the last digit. Pure.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from memsweep.model.decay import age_days, confirmed, corrected, restated
@@ -118,7 +118,7 @@ def _strengthened(state: FactState, act: Contribution) -> FactState:
     )
 
 
-def told(
+def state_of(
     acts: Iterable[Contribution], without: Collection[int] = (), *, made_by_others: bool = True
 ) -> FactState | None:
     """What a fact is by its acts, in their order, but for those that were taken back and for some more.
@@ -141,6 +141,18 @@ def strength_set(relation: int, at: int, strength: Strength) -> Contribution:
     return Contribution(relation, "set", at, after=after)
 
 
+class Speaker(NamedTuple):
+    """Who says something: the memory that it is in, its origin, when, and how fast facts fade."""
+
+    memory: int
+    origin: int | None
+    at: int
+    rate: float
+
+    def act(self, act: Act, relation: int, before: FactState | None) -> Contribution:
+        return Contribution(relation, act, self.at, self.rate, origin=self.origin, memory=self.memory, before=before)
+
+
 def as_text(state: FactState | None) -> str | None:
     """As it is stored."""
     return None if state is None else json.dumps(list(state))
@@ -151,3 +163,10 @@ def from_text(stored: Any) -> FactState | None:
         return None
     weight, seen, evidence, explicit, *times = json.loads(stored)
     return FactState(weight, seen, evidence, bool(explicit), *times)
+
+
+def stored_contribution(row: Sequence[Any]) -> Contribution:
+    """From the columns that every engine gives."""
+    relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, key, trash = row
+    values = (relation, act, at, rate, value, bool(explicit), valid_at, origin, memory)
+    return Contribution(*values, from_text(before), from_text(after), key, trash)

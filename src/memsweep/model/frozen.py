@@ -108,8 +108,8 @@ def _methods(every: Mapping[str, Field]) -> dict[str, Callable[..., Any]]:
         return hash(values(self))
 
     def __repr__(self: Any) -> str:
-        told = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
-        return f"{type(self).__qualname__}({told})"
+        shown_fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
+        return f"{type(self).__qualname__}({shown_fields})"
 
     def __getstate__(self: Any) -> list[Any]:
         return [getattr(self, name) for name in every]
@@ -140,7 +140,7 @@ class _AsDataclass:
     def __get__(self, value: object, kind: type[Any]) -> dict[str, Any]:
         import dataclasses
 
-        told = []
+        described = []
         for name in kind.__match_args__:
             owner = next(base for base in kind.__mro__ if name in vars(base).get("__own_fields__", {}))
             how = fields_of(owner)[name]
@@ -149,7 +149,7 @@ class _AsDataclass:
                 options["default_factory"] = how.factory
             elif how.default is not _MISSING:
                 options["default"] = how.default
-            told.append((name, owner.__annotations__[name], dataclasses.field(**options)))
-        made: dict[str, Any] = vars(dataclasses.make_dataclass(kind.__name__, told))["__dataclass_fields__"]
+            described.append((name, owner.__annotations__[name], dataclasses.field(**options)))
+        made: dict[str, Any] = vars(dataclasses.make_dataclass(kind.__name__, described))["__dataclass_fields__"]
         type.__setattr__(kind, "__dataclass_fields__", made)
         return made

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from memsweep.errors import BadInput
+from memsweep.model.memory import NamedThing
 from memsweep.model.text import listed
 from memsweep.redact.find import find, redacted
 
@@ -46,6 +47,9 @@ class Gate:
 
     def texts(self, values: tuple[str, ...], what: str) -> tuple[str, ...]:
         return tuple(self.text(value, what) for value in values)
+
+    def thing(self, thing: NamedThing) -> NamedThing:
+        return NamedThing(self.text(thing.name, "an entity's name"), self.text(thing.type, "an entity's type"))
 
     def json(self, value: Any, what: str) -> Any:
         """The same for the keys and the texts of what came as JSON. A name before its value makes it a secret, too."""

@@ -11,7 +11,8 @@ from memsweep.errors import NotFound
 from memsweep.model.audit import AuditEvent
 from memsweep.model.decay import Rates, age_days, clamp, faded
 from memsweep.model.memory import NamedThing
-from memsweep.model.times import from_micros
+from memsweep.model.origin import Origin
+from memsweep.model.times import from_micros, moment_or_none
 
 RelationState = Literal["created", "strengthened"]
 
@@ -167,6 +168,24 @@ class Decayed:
     faded: tuple[Faded, ...]
 
 
+class Reinforcement(NamedTuple):
+    """Somebody confirms a fact, or corrects it, by `amount` or as much as is usual."""
+
+    subject: str
+    relation: str
+    object: str
+    kind: Literal["confirm", "correct"]
+    amount: float | None
+    rate: float
+    now: datetime
+    actor: str
+    reason: str
+    origin: Origin
+
+    def event(self, relation_id: str) -> AuditEvent:
+        return AuditEvent(self.now, self.actor, self.kind, relation_id, {}, self.reason)
+
+
 class Edge(NamedTuple):
     """A relation of a walk, with what it weighs now."""
 
@@ -202,6 +221,15 @@ def edges_now(rows: Iterable[Sequence[Any]], rates: Rates, now: datetime) -> Ite
             shares[seen] = faded(1.0, rates.edge, age_days(from_micros(seen), now))
         weight = clamp((1.0 if base is None else base) * shares[seen])
         yield Edge(uid, subject, target, relation, weight, moments[seen], moments[valid], moments[invalid])  # type: ignore[arg-type]
+
+
+def edge_now(row: Sequence[Any], sources: Iterable[str], rates: Rates, now: datetime) -> Edge:
+    """A relation as it is stored, with what it weighs now, and the ids of the memories that state it."""
+    uid, subject, target, relation, base, seen, valid, invalid = row
+    last = from_micros(seen)
+    weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
+    held = moment_or_none(valid), moment_or_none(invalid)
+    return Edge(uid, subject, target, relation, weight, last, *held, tuple(sources))
 
 
 def unknown_entity(name: str) -> NotFound:

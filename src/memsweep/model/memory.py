@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 from memsweep.model.audit_event import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.times import from_micros
+from memsweep.model.times import moment_or_none
 from memsweep.model.workspace import EmbeddingModel as EmbeddingModel
 from memsweep.model.workspace import Workspace as Workspace
 
@@ -72,18 +73,24 @@ class NewChunk(NewPiece):
     vector: bytes
 
 
+ENOUGH_EVIDENCE = 2
+"""A capitalised word is taken for a name once it was seen so often in the middle of a sentence."""
+RULE_CONFIDENCE = 0.8
+"""How sure that makes us."""
+
+
 @frozen
 class NewMention:
     """A named thing and the chunks (by index) that speak of it.
 
     `evidence` is how often the text shows the name where only a name is written so; a name found by
-    rule becomes an entity once the workspace has seen enough of it. A thing handed in needs none.
+    rule becomes an entity once the workspace has seen enough of it. An explicit one needs none.
     """
 
     id: str
     thing: NamedThing
     chunks: tuple[int, ...]
-    handed_in: bool
+    explicit: bool
     evidence: int = 0
 
 
@@ -93,6 +100,20 @@ class NewFact:
 
     id: str
     fact: Fact
+
+
+class StatedIn(NamedTuple):
+    """The memory that names and facts are stated in, its chunks, and whose statement that is.
+
+    `other` is that origin again, where the text is somebody else's. What `texts` state of known facts is a mention of
+    those.
+    """
+
+    memory: int
+    chunks: list[int]
+    origin: int | None
+    other: int | None = None
+    texts: Mapping[int, str] = MappingProxyType({})
 
 
 @frozen
@@ -109,6 +130,10 @@ class NewMemory:
     edge_rate: float = DEFAULT_EDGE_RATE
     actor: str = ""
     origin: Origin = UNKNOWN
+
+    @property
+    def explicit_mentions(self) -> list[NewMention]:
+        return [mention for mention in self.mentions if mention.explicit]
 
     def events(self, done: Remembered, entities: Sequence[str]) -> Iterator[AuditEvent]:
         """What the log says of it and of those whose place it took; `entities` are new.
@@ -164,7 +189,7 @@ def code_file(path: str | None, root: str, language: str, lines: int, verified_a
     """From what an engine keeps of a memory; None if it is no code."""
     if path is None:
         return None
-    verified = None if verified_at is None else from_micros(verified_at)
+    verified = moment_or_none(verified_at)
     return CodeFile(path, f"{root.rstrip('/')}/{path}", language, lines, verified)
 
 

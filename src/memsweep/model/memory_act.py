@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from memsweep.model.memory import MemoryDraft
+from memsweep.model.memory import MemoryDraft, StatedIn
 from memsweep.model.revision import MemoryText
 from memsweep.model.text import name_key
-from memsweep.model.times import to_micros
+from memsweep.model.times import micros_or_none
 from memsweep.model.vocabulary import ActOnMemory
 
 Place = tuple[int, int]
@@ -118,7 +118,7 @@ def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> 
     last = new._replace(key=1 + max(act.key for act in (first, *known)))
     given_back = [act._replace(trash=None) for act in known or [first]]
     if any(_covers(act, new) for act in mine) and all(
-        told(acts) == told([*acts, last]) for acts in (there, given_back)
+        state_of(acts) == state_of([*acts, last]) for acts in (there, given_back)
     ):
         return []
     return [new] if known else [first, new]
@@ -135,7 +135,7 @@ def _covers(known: MemoryAct, new: MemoryAct) -> bool:
     )
 
 
-def told(acts: Iterable[MemoryAct], without: Collection[int] = ()) -> MemoryState | None:
+def state_of(acts: Iterable[MemoryAct], without: Collection[int] = ()) -> MemoryState | None:
     """What a memory is by its acts, but for those that were taken back and for some more; nothing if nobody says it."""
     state: MemoryState | None = None
     for act in sorted(acts, key=lambda act: act.key):
@@ -203,11 +203,11 @@ def only_taken_back(acts: Iterable[MemoryAct], given_back: int) -> dict[int, int
     others: set[int] = set()
     for act in acts:
         others |= {entity for _, entity in act.named}
-        handed_in = {entity for _, entity in act.mentions}
+        beside = {entity for _, entity in act.mentions}
         if act.trash is None or act.trash == given_back:
-            others |= handed_in
+            others |= beside
         else:
-            taken |= {entity: max(act.trash, taken.get(entity, 0)) for entity in handed_in}
+            taken |= {entity: max(act.trash, taken.get(entity, 0)) for entity in beside}
     return {entity: receipt for entity, receipt in taken.items() if entity not in others}
 
 
@@ -223,7 +223,7 @@ def lost_mentions(acts: Sequence[MemoryAct], without: Collection[int], text: str
     return mine - others
 
 
-class Twin(NamedTuple):
+class ExistingMemory(NamedTuple):
     """A live memory whose text is said again, as it was before."""
 
     key: int
@@ -235,6 +235,15 @@ class Twin(NamedTuple):
     created_at: int
     origin: int | None
 
+    def with_labels_of(self, draft: MemoryDraft) -> tuple[list[str], dict[str, Any]]:
+        """The tags and the metadata of both."""
+        return list(dict.fromkeys([*self.tags, *draft.tags])), {**self.metadata, **draft.metadata}
+
+    def stating(self, chunks: Sequence[int], pieces: int, origin: int | None) -> StatedIn:
+        """A chunk for each new piece: it may have been cut into fewer when it was stored."""
+        spread = [*chunks, *[*chunks[-1:]] * (pieces - len(chunks))]
+        return StatedIn(self.key, spread, origin, None if origin == self.origin else origin)
+
     def said_first(self, text: str, mentioned: Mentioned) -> MemoryAct:
         said = said_of(text, self.tags, self.metadata, self.source, self.expires_at, mentioned)
         return MemoryAct(self.key, "say", self.created_at, self.origin, said)
@@ -242,7 +251,7 @@ class Twin(NamedTuple):
     def said_again(
         self, draft: MemoryDraft, text: str, at: int, origin: int | None, mentions: Collection[Place]
     ) -> MemoryAct:
-        expires = None if draft.expires_at is None else to_micros(draft.expires_at)
+        expires = micros_or_none(draft.expires_at)
         mentioned = Mentioned(beside=frozenset(mentions))
         said = said_of(text, draft.tags, draft.metadata, draft.source, expires, mentioned)
         return MemoryAct(self.key, "say", at, origin, said)

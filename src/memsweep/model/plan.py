@@ -50,7 +50,7 @@ class MemoryRow(NamedTuple):
     content_hash: bytes
 
 
-class EntityRow(NamedTuple):
+class SurveyedEntity(NamedTuple):
     key: int
     version: int
     type_key: str
@@ -62,7 +62,7 @@ class EntityRow(NamedTuple):
     last_seen: int
 
 
-class RelationRow(NamedTuple):
+class SurveyedRelation(NamedTuple):
     key: int
     version: int
     subject: int
@@ -82,7 +82,7 @@ class Survey:
     chunk_counts: Mapping[int, int] = field(default_factory=dict)
     lone_chunks: Sequence[tuple[int, int]] = ()
     """Chunks and the memory they name, where that memory is not live."""
-    entities: Sequence[EntityRow] = ()
+    entities: Sequence[SurveyedEntity] = ()
     """All of them; to a rule that needs no more, those of components that no live memory speaks of."""
     edges: Sequence[tuple[int, int]] = ()
     """The ends of relations that stand by themselves: of all, or of as many as connect the same entities."""
@@ -90,7 +90,7 @@ class Survey:
     """Relations that stand as long as a memory states them: that memory, and the ends; once for each such memory."""
     mentions: Sequence[tuple[int, int]] = ()
     """Which memory speaks of which entity."""
-    relations: Sequence[RelationRow] = ()
+    relations: Sequence[SurveyedRelation] = ()
     texts: Mapping[int, str] = field(default_factory=dict)
     supersessions: Sequence[tuple[int, int, int]] = ()
     """A memory, the one that has superseded it, and since when."""

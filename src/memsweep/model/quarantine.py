@@ -68,39 +68,42 @@ def _values(filters: Filters) -> dict[str, Any]:
     return {name: getattr(filters, name) for name in fields_of(Filters)}
 
 
-class Told(NamedTuple):
-    """By whom something was told, when, and when it was released; times are microseconds."""
+class Provenance(NamedTuple):
+    """Whose something is, when it was made, and when it was released; times are microseconds."""
 
     origin: int | None
     created_at: int
     released_at: int | None = None
 
 
-class ToldFact(NamedTuple):
+class FactProvenance(NamedTuple):
     """A live relation: who made it, and the origins of all who have stated or confirmed it since that is kept."""
 
     id: str
-    made: Told
+    made: Provenance
     stated_by: Collection[int | None] = ()
 
 
-class ToldEntity(NamedTuple):
+class EntityProvenance(NamedTuple):
     """A live entity: who made it, the facts at it, the memories that mention it, each with who mentions it there."""
 
     key: int
-    made: Told
+    made: Provenance
     facts: Sequence[str] = ()
-    mentions: Sequence[tuple[Told, int | None]] = ()
+    mentions: Sequence[tuple[Provenance, int | None]] = ()
 
 
 def with_mentions(
-    entities: Iterable[tuple[int, Told, Sequence[str]]], mentions: Iterable[Sequence[Any]]
-) -> list[ToldEntity]:
-    """Entities with the facts at them, and who mentions them: rows of an entity, the memory as told, and by whom."""
-    found: dict[int, list[tuple[Told, int | None]]] = defaultdict(list)
+    entities: Iterable[tuple[int, Provenance, Sequence[str]]], mentions: Iterable[Sequence[Any]]
+) -> list[EntityProvenance]:
+    """Entities with the facts at them, and who mentions them.
+
+    A row of `mentions` is an entity, the provenance of the memory, and by whom it is mentioned there.
+    """
+    found: dict[int, list[tuple[Provenance, int | None]]] = defaultdict(list)
     for entity, *memory, by in mentions:
-        found[entity].append((Told(*memory), by))
-    return [ToldEntity(key, made, facts, found[key]) for key, made, facts in entities]
+        found[entity].append((Provenance(*memory), by))
+    return [EntityProvenance(key, made, facts, found[key]) for key, made, facts in entities]
 
 
 class HeldTiers:
@@ -109,19 +112,19 @@ class HeldTiers:
     def __init__(self, origins: Collection[int], since: int | None) -> None:
         self._origins, self._since = frozenset(origins), since
 
-    def facts(self, told: Iterable[ToldFact]) -> set[str]:
-        return {fact.id for fact in told if self._is_held(fact.made) and self._origins.issuperset(fact.stated_by)}
+    def facts(self, found: Iterable[FactProvenance]) -> set[str]:
+        return {fact.id for fact in found if self._is_held(fact.made) and self._origins.issuperset(fact.stated_by)}
 
-    def entities(self, told: Iterable[ToldEntity], facts: Collection[str]) -> set[int]:
+    def entities(self, found: Iterable[EntityProvenance], facts: Collection[str]) -> set[int]:
         """`facts` are those that are held back."""
         return {
             entity.key
-            for entity in told
+            for entity in found
             if self._is_held(entity.made)
             and all(fact in facts for fact in entity.facts)
             and all(self._is_held(memory) or by in self._origins for memory, by in entity.mentions)
         }
 
-    def _is_held(self, made: Told) -> bool:
+    def _is_held(self, made: Provenance) -> bool:
         is_recent = self._since is None or made.created_at > self._since
         return made.released_at is None and is_recent and made.origin in self._origins

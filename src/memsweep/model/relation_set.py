@@ -30,7 +30,7 @@ class RelationSet:
         """The keys of the relations that begin or end there now, the oldest first."""
         return sorted(key for key, each in self.relations.items() if entity in each.ends)
 
-    def twin(self, relation: RelationRecord, subject: int, target: int) -> int | None:
+    def equal_at(self, relation: RelationRecord, subject: int, target: int) -> int | None:
         """The current relation that says the same between other ends."""
         found = self._places.get((subject, relation.kind, target)) if relation.is_current else None
         return None if found == relation.key else found

@@ -10,7 +10,7 @@ from memsweep.model.code_place import CodePlace
 from memsweep.model.frozen import frozen, replace
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import Role
-from memsweep.model.times import from_micros
+from memsweep.model.times import from_micros, moment_or_none
 
 MAX_LIMIT = 50  # hits on a page
 SearchMode = Literal["precise", "deep"]
@@ -155,8 +155,8 @@ def statement(row: Sequence[Any]) -> Statement:
         target,
         created_at=from_micros(created),
         last_seen=from_micros(seen),
-        valid_at=None if valid is None else from_micros(valid),
-        invalid_at=None if invalid is None else from_micros(invalid),
+        valid_at=moment_or_none(valid),
+        invalid_at=moment_or_none(invalid),
         origin=stored_origin(*origin),
     )
 

@@ -39,6 +39,14 @@ def from_micros(micros: int) -> datetime:
     return _EPOCH + timedelta(microseconds=micros)
 
 
+def micros_or_none(moment: datetime | None) -> int | None:
+    return None if moment is None else to_micros(moment)
+
+
+def moment_or_none(micros: int | None) -> datetime | None:
+    return None if micros is None else from_micros(micros)
+
+
 def days_ago(now: datetime, days: float) -> datetime:
     """The last moment of what is at least so many days old.
 

@@ -81,7 +81,7 @@ class Briefing:
     names: Mapping[int, str]
 
 
-class EntityRow(NamedTuple):
+class ExportedEntity(NamedTuple):
     """An entity as it is carried away: all that is stored of it."""
 
     id: str
@@ -96,7 +96,7 @@ class EntityRow(NamedTuple):
     """Other names that find it, each with a type, as JSON."""
 
 
-class RelationRow(NamedTuple):
+class ExportedRelation(NamedTuple):
     """A relation as it is carried away; its ends are the ids of entities."""
 
     id: str
@@ -116,8 +116,8 @@ class RelationRow(NamedTuple):
 class GraphDump:
     """A whole graph, in an order of its own that does not depend on the store."""
 
-    entities: tuple[EntityRow, ...]
-    relations: tuple[RelationRow, ...]
+    entities: tuple[ExportedEntity, ...]
+    relations: tuple[ExportedRelation, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +140,6 @@ class Imported:
     redacted: tuple[str, ...] = ()
     """The kinds of secrets that were not stored."""
     warnings: tuple[str, ...] = ()
-
-
-def later_confirmed(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
-    """The weight that was confirmed later; the larger of two that were at the same moment."""
-    if our_time != their_time:
-        return ours if our_time > their_time else theirs
-    return max((each for each in (ours, theirs) if each is not None), default=None)
 
 
 @dataclass(frozen=True, slots=True)

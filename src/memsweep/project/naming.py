@@ -14,8 +14,8 @@ _NO_TEXT = "hex:"
 
 def workspace_name(title: str, owner: str, attempt: int = 0) -> str:
     """Such as `api-3f9a1c2e`: the name of the folder and a few digits of what it is told from others by."""
-    told_by = f"{owner}\0{attempt}" if attempt else owner
-    digits = hashlib.blake2b(told_by.encode(), digest_size=_DIGITS // 2).hexdigest()
+    identity = f"{owner}\0{attempt}" if attempt else owner
+    digits = hashlib.blake2b(identity.encode(), digest_size=_DIGITS // 2).hexdigest()
     return f"{slug(title)}-{digits}"
 
 

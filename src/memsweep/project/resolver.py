@@ -8,6 +8,7 @@ from functools import partial
 
 from memsweep.errors import BadInput, StoreCorrupt
 from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.places import working_directory
 from memsweep.project.installation import owner_in
 from memsweep.project.locate import Project, locate
 from memsweep.project.resolve import Place, Registry, resolve, without_registry
@@ -29,12 +30,12 @@ class Resolver:
 
     def use(self, folder: str) -> None:
         """Take the folder that a client works in, unless the person who started this one has said another."""
-        if not self.is_told and os.path.isdir(folder):
+        if not self.is_given and os.path.isdir(folder):
             self._of_client = folder
             self._project = self._place = None
 
     @property
-    def is_told(self) -> bool:
+    def is_given(self) -> bool:
         """Whether whoever started this process has said which project it is for."""
         return bool(self._given or self._settings.workspace or os.path.isdir(self._settings.project))
 
@@ -76,15 +77,8 @@ class Resolver:
             return without_registry(self.project, owner)
 
     def _folder(self) -> str:
-        told = self._settings.project if os.path.isdir(self._settings.project) else ""
-        return self._given or told or self._of_client or _working_directory()
-
-
-def _working_directory() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it was removed
-        return ""
+        configured = self._settings.project if os.path.isdir(self._settings.project) else ""
+        return self._given or configured or self._of_client or working_directory()
 
 
 def existing_folder(folder: str) -> str:

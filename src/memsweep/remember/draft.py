@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from memsweep.errors import BadInput
+from memsweep.model.checks import few, flag, label, only, share
 from memsweep.model.gate import Gate
 from memsweep.model.memory import CODE_SOURCE, Fact, MemoryDraft, NamedThing
 from memsweep.model.superseding import MOST_SUPERSEDED
 from memsweep.model.text import check_text, refuse_lone_surrogate
 from memsweep.model.times import parse_time
 
-MAX_LABEL = 200
 MAX_TAGS = 64
 MAX_METADATA_BYTES = 64 * 1024
 MAX_METADATA_DEPTH = 64
-MAX_NAMES = 1000
 
 _NUL_IN_JSON = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
@@ -43,11 +41,11 @@ def make_draft(
         tags=checked_tags(tags),
         source=_source(source),
         metadata=checked_metadata(metadata),
-        thread_id=None if thread_id in (None, "") else _label(thread_id, "thread_id"),
+        thread_id=None if thread_id in (None, "") else label(thread_id, "thread_id"),
         entities=None if entities is None else tuple(_thing(e) for e in _items(entities, "entities")),
         facts=tuple(_fact(r) for r in _items(relations, "relations")),
         expires_at=None if expires_at in (None, "") else parse_time(expires_at, "expires_at"),
-        pinned=_flag(pinned, "pinned"),
+        pinned=flag(pinned, "pinned"),
         supersedes=_ids(supersedes, "supersedes"),
     )
 
@@ -61,32 +59,21 @@ def through_gate(draft: MemoryDraft, gate: Gate) -> MemoryDraft:
         source=gate.text(draft.source, "source"),
         metadata=gate.json(draft.metadata, "metadata"),
         thread_id=gate.optional(draft.thread_id, "thread_id"),
-        entities=None if draft.entities is None else tuple(_passed(thing, gate) for thing in draft.entities),
+        entities=None if draft.entities is None else tuple(gate.thing(thing) for thing in draft.entities),
         facts=tuple(
             replace(
                 fact,
-                subject=_passed(fact.subject, gate),
+                subject=gate.thing(fact.subject),
                 relation=gate.text(fact.relation, "a relation"),
-                object=_passed(fact.object, gate),
+                object=gate.thing(fact.object),
             )
             for fact in draft.facts
         ),
     )
 
 
-def _passed(thing: NamedThing, gate: Gate) -> NamedThing:
-    return NamedThing(gate.text(thing.name, "an entity's name"), gate.text(thing.type, "an entity's type"))
-
-
 def checked_text(value: object) -> str:
     return check_text(value, "text")
-
-
-def _label(value: object, what: str) -> str:
-    text = check_text(value, what, max_bytes=4 * MAX_LABEL).strip()
-    if len(text) > MAX_LABEL:
-        raise BadInput(f"{what} has {len(text)} characters; at most {MAX_LABEL} are accepted.")
-    return text
 
 
 def _items(value: object, what: str) -> list[Any]:
@@ -94,17 +81,11 @@ def _items(value: object, what: str) -> list[Any]:
         return []
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
         raise BadInput(f"{what} must be a list, not {type(value).__name__}.")
-    items = list(value)
-    if len(items) > MAX_NAMES:
-        raise BadInput(f"{what} has {len(items)} items; at most {MAX_NAMES} are accepted.")
-    return items
+    return few(list(value), what)
 
 
 def checked_tags(value: object) -> tuple[str, ...]:
-    tags = dict.fromkeys(_label(tag, "a tag") for tag in _items(value, "tags"))
-    if len(tags) > MAX_TAGS:
-        raise BadInput(f"tags has {len(tags)} items; at most {MAX_TAGS} are accepted.")
-    return tuple(tags)
+    return tuple(few(list(dict.fromkeys(label(tag, "a tag") for tag in _items(value, "tags"))), "tags", MAX_TAGS))
 
 
 def _ids(value: object, what: str) -> tuple[str, ...]:
@@ -118,7 +99,7 @@ def _ids(value: object, what: str) -> tuple[str, ...]:
 
 
 def _source(value: object) -> str:
-    source = "" if value in (None, "") else _label(value, "source")
+    source = "" if value in (None, "") else label(value, "source")
     if source == CODE_SOURCE:
         raise BadInput(f"source {CODE_SOURCE!r} is kept for indexed code.", hint="Choose another source.")
     return source
@@ -157,22 +138,16 @@ def _inside(item: dict[str, Any] | list[Any]) -> Iterable[Any]:
     return item.values() if isinstance(item, dict) else item
 
 
-def _flag(value: object, what: str) -> bool:
-    if not isinstance(value, bool):
-        raise BadInput(f"{what} must be true or false, not {value!r:.80}.")
-    return value
-
-
 def _thing(value: object, what: str = "an entity") -> NamedThing:
     if isinstance(value, NamedThing):
         value = {"name": value.name, "type": value.type}
     if isinstance(value, str):
-        return NamedThing(_label(value, f"{what}'s name"), "")
+        return NamedThing(label(value, f"{what}'s name"), "")
     if not isinstance(value, Mapping) or "name" not in value:
         raise BadInput(f"{what} must be a name or {{name, type}}, not {value!r:.80}.")
-    _refuse_unknown(value, {"name", "type"}, what)
-    kind = _label(value["type"], f"{what}'s type") if value.get("type") else ""
-    return NamedThing(_label(value["name"], f"{what}'s name"), kind)
+    only(value, ("name", "type"), what)
+    kind = label(value["type"], f"{what}'s type") if value.get("type") else ""
+    return NamedThing(label(value["name"], f"{what}'s name"), kind)
 
 
 def _fact(value: object) -> Fact:
@@ -180,21 +155,8 @@ def _fact(value: object) -> Fact:
         return value
     if not isinstance(value, Mapping) or not {"from", "to", "relation"} <= value.keys():
         raise BadInput(f"a relation must be {{from, relation, to}}, not {value!r:.80}.")
-    _refuse_unknown(value, {"from", "from_type", "to", "to_type", "relation", "weight"}, "a relation")
-    weight = _weight(value["weight"]) if "weight" in value else None
+    only(value, ("from", "from_type", "relation", "to", "to_type", "weight"), "a relation")
+    weight = share(value["weight"], "a relation's weight") if "weight" in value else None
     ends = ({"name": value[end], "type": value.get(f"{end}_type")} for end in ("from", "to"))
     subject, target = (_thing(end, "a relation's end") for end in ends)
-    return Fact(subject, _label(value["relation"], "a relation's name"), target, weight)
-
-
-def _weight(weight: object) -> float:
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not math.isfinite(weight):
-        raise BadInput(f"a relation's weight must be a number from 0 to 1, not {weight!r:.80}.")
-    if not 0 <= weight <= 1:
-        raise BadInput(f"a relation's weight must be from 0 to 1, not {weight}.")
-    return float(weight)
-
-
-def _refuse_unknown(value: Mapping[str, Any], known: set[str], what: str) -> None:
-    if unknown := sorted(str(key) for key in value.keys() - known):
-        raise BadInput(f"{what} has no field {unknown[0]!r:.80}; it has {', '.join(sorted(known))}.")
+    return Fact(subject, label(value["relation"], "a relation's name"), target, weight)

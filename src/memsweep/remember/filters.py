@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from memsweep.errors import BadInput
+from memsweep.model.checks import fitting, flag, only, plain_text
 from memsweep.model.frozen import fields_of, values_of
 from memsweep.model.origin import TIERS, UNKNOWN
 from memsweep.model.roles import ROLES
 from memsweep.model.search import KINDS, Filters
-from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time
 
 Choice = TypeVar("Choice", bound=str)
@@ -26,15 +26,14 @@ def make_filters(value: object = None) -> Filters:
         value = values_of(value)
     if not isinstance(value, Mapping):
         raise BadInput(f"filters must be an object, not {type(value).__name__}.")
-    if unknown := [key for key in value if key not in _KNOWN]:
-        raise BadInput(f"filters has no field {unknown[0]!r:.80}; it has {', '.join(_KNOWN)}.")
+    only(value, _KNOWN, "filters")
     given = {key: item for key, item in value.items() if item is not None}
     filters = Filters(
         tags=_tags(given.get("tags", ())),
         source=_text(given["source"], "source") if "source" in given else None,
         date_from=parse_time(given["date_from"], "date_from") if "date_from" in given else None,
         date_to=parse_time(given["date_to"], "date_to", end_of_day=True) if "date_to" in given else None,
-        include_stale=_flag(given.get("include_stale", False), "include_stale"),
+        include_stale=flag(given.get("include_stale", False), "filters.include_stale"),
         path=_text(given["path"], "path") if "path" in given else None,
         language=_text(given["language"], "language").lower() if "language" in given else None,
         symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
@@ -44,7 +43,7 @@ def make_filters(value: object = None) -> Filters:
         session=_text(given["session"], "session") if "session" in given else None,
         kind=_one_of(given["kind"], "kind", KINDS) if "kind" in given else None,
         role=_one_of(given["role"], "role", ROLES) if "role" in given else None,
-        include_tests=_flag(given.get("include_tests", True), "include_tests"),
+        include_tests=flag(given.get("include_tests", True), "filters.include_tests"),
     )
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")
@@ -58,24 +57,13 @@ def _tags(value: object) -> tuple[str, ...]:
 
 
 def _text(value: object, what: str) -> str:
-    if not isinstance(value, str):
-        raise BadInput(f"filters.{what} must be text, not {value!r:.80}.")
-    refuse_lone_surrogate(value, f"filters.{what}")
-    if len(value) > _LONGEST:
-        raise BadInput(f"filters.{what} has {len(value):,} characters; at most {_LONGEST:,} are accepted.")
-    return value.strip()
+    return fitting(plain_text(value, f"filters.{what}"), f"filters.{what}", _LONGEST).strip()
 
 
 def _tier(value: object) -> str:
     if value not in (*TIERS, UNKNOWN.tier):
         raise BadInput(f"filters.tier must be one of {', '.join((*TIERS, UNKNOWN.tier))}, not {value!r:.80}.")
     return str(value)
-
-
-def _flag(value: object, what: str) -> bool:
-    if not isinstance(value, bool):
-        raise BadInput(f"filters.{what} must be true or false, not {value!r:.80}.")
-    return value
 
 
 def _one_of(value: object, what: str, known: Sequence[Choice]) -> Choice:

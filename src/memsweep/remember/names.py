@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from memsweep.model.names import ENOUGH_EVIDENCE
+from memsweep.model.memory import ENOUGH_EVIDENCE
 from memsweep.model.text import name_key
 from memsweep.remember.name_words import (
     ABBREVIATIONS,

@@ -11,7 +11,7 @@ from memsweep.model.frozen import replace
 from memsweep.model.roles import role_of
 from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ranked
 from memsweep.numeric import mean
-from memsweep.remember import loose
+from memsweep.remember import other_hits
 from memsweep.remember.choosing import Judged
 from memsweep.remember.files import by_file, settled
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
@@ -50,7 +50,7 @@ class Ranking(NamedTuple):
 
     rows: list[Row]
     similarity: Mapping[int, float]
-    loose: Mapping[int, Found] = {}
+    other_hits: Mapping[int, Found] = {}
     settled: int | None = None
     readings: Mapping[int, float] = {}
 
@@ -98,7 +98,7 @@ def rank(
 def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
     """The passages of a part of a ranking with their evidence, and how many more cannot be read."""
     window = shown(ranking.rows[part])
-    keys = [item.key for item in window if item.key not in ranking.loose]
+    keys = [item.key for item in window if item.key not in ranking.other_hits]
     passages = store.passages(keys)
     read = [(key, passages[key]) for key in keys if key in passages]
     similar = [(passage, ranking.similarity.get(key, 0.0)) for key, passage in read]
@@ -106,8 +106,8 @@ def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slic
     by_key = {key: (passage, *said) for (key, passage), said in zip(read, judged, strict=True)}
     found = []
     for item in window:
-        if item.key in ranking.loose:
-            found.append(ranking.loose[item.key])
+        if item.key in ranking.other_hits:
+            found.append(ranking.other_hits[item.key])
         elif item.key in by_key:
             passage, odds, words = by_key[item.key]
             judgement = Judged(item, odds, passage.kind)
@@ -186,12 +186,12 @@ def _loose(
 ) -> dict[int, Found]:
     """Facts and segments, with negative keys."""
     (asked,) = store.matched_words(query, [query])
-    passages = loose.passages_of(store, filters, query, asked, now)
+    passages = other_hits.passages_of(store, filters, query, asked, now)
     if not passages:
         return {}
     words = store.matched_words(query, [each.text for each in passages])
-    chosen = loose.most_alike(passages, map(len, words))
-    similar = list(zip(chosen, loose.similarities(embedder, query, chosen), strict=True))
+    chosen = other_hits.most_alike(passages, map(len, words))
+    similar = list(zip(chosen, other_hits.similarities(embedder, query, chosen), strict=True))
     found = {}
     for key, ((passage, similarity), (odds, matched)) in enumerate(
         zip(similar, judge.odds(store, query, similar), strict=True)
@@ -211,11 +211,7 @@ def _embedded(embedder: Embedder, query: str) -> bytes:
 
 
 def _neighbourhood(
-    store: Store,
-    candidates: Sequence[Candidate],
-    ranking: Sequence[Row],
-    filters: Filters,
-    weights: FusionWeights,
+    store: Store, candidates: Sequence[Candidate], ranking: Sequence[Row], filters: Filters, weights: FusionWeights
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them."""
     place_of = {key: place for key, _, _, place, _, _ in candidates if place is not None}

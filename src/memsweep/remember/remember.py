@@ -60,8 +60,8 @@ def remember(
     """
     identity, draft = content_hash(draft.text), _with_types(draft)
     beside = draft.entities or draft.facts or draft.supersedes
-    if not beside and (twin := store.touch_twin(draft, identity, now, origin)):
-        return Remembered(twin, 0, 0, duplicate_of=twin)
+    if not beside and (existing := store.touch_existing(draft, identity, now, origin)):
+        return Remembered(existing, 0, 0, duplicate_of=existing)
     check_model(store.model(), embedder.model)
     chunks = chunks_of(embedder, tokeniser, draft.text, new_id, chunk_size)
     new = NewMemory(

@@ -18,7 +18,7 @@ from memsweep.remember.names import find_names
 from memsweep.remember.remember import ChunkSize, NewId, chunks_of
 
 
-class Handed(NamedTuple):
+class MemoryUpdate(NamedTuple):
     """What an update changes; None leaves what is there."""
 
     text: str | None
@@ -26,16 +26,16 @@ class Handed(NamedTuple):
     metadata: Mapping[str, Any] | None
 
 
-def checked(text: object, tags: object, metadata: object, gate: Gate) -> Handed:
+def checked(text: object, tags: object, metadata: object, gate: Gate) -> MemoryUpdate:
     """Refuse what cannot be stored; an update that names nothing is a mistake."""
     if text is None and tags is None and metadata is None:
         raise BadInput("nothing to update.", hint="Give a text, tags or metadata.")
-    handed = Handed(
+    handed = MemoryUpdate(
         None if text is None else checked_text(text),
         None if tags is None else checked_tags(tags),
         None if metadata is None else checked_metadata(metadata),
     )
-    return Handed(
+    return MemoryUpdate(
         gate.optional(handed.text, "text"),
         None if handed.tags is None else tuple(dict.fromkeys(gate.texts(handed.tags, "a tag"))),
         None if handed.metadata is None else gate.json(handed.metadata, "metadata"),

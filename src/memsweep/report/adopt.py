@@ -8,8 +8,8 @@ from typing import Any
 from memsweep.model.adopt import (
     ABSENT,
     Applied,
-    Change,
     ClientStore,
+    FileChange,
     FileVersion,
     Finding,
     Item,
@@ -17,7 +17,6 @@ from memsweep.model.adopt import (
     LostFile,
     MirrorPurged,
     Place,
-    Skipped,
 )
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
@@ -84,7 +83,7 @@ def changed(result: Applied, done: str) -> ChangedAnswer:
     return {
         "receipt_id": result.receipt_id,
         "changed": [{**_place(each.place), "change": _what(each)} for each in result.changes],
-        "skipped": [_skipped(each) for each in result.skipped],
+        "skipped": [{**_place(each.place), "reason": each.reason} for each in result.skipped],
         "message": said,
     }
 
@@ -199,11 +198,7 @@ def _place(place: Place) -> dict[str, str]:
     return {"store": place.store, "name": place.name}
 
 
-def _skipped(each: Skipped) -> dict[str, str]:
-    return {**_place(each.place), "reason": each.reason}
-
-
-def _what(change: Change) -> str:
+def _what(change: FileChange) -> str:
     if change.before == ABSENT:
         return "added"
     return "removed" if change.after == ABSENT else "changed"

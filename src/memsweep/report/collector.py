@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NotRequired
 
 from memsweep.model.strategies import SECRETS
@@ -198,10 +198,10 @@ def applied(receipt: Receipt) -> PruneAnswer:
 
 def deleted(receipt: Deleted, *, forever: bool = False) -> DeletedAnswer:
     removed = _removed(receipt, forever=forever)
-    told = (removed["message"], _gone_and_kept(receipt), *receipt.notes)
+    parts = (removed["message"], _gone_and_kept(receipt), *receipt.notes)
     return {
         **removed,
-        "message": " ".join(part for part in told if part),
+        "message": " ".join(part for part in parts if part),
         "removed_with_it": [{"name": redactions.masked(name), "id": uid} for name, uid in receipt.gone],
         "kept": [{"name": redactions.masked(name), "id": uid} for name, uid in receipt.kept],
         "notes": list(receipt.notes),
@@ -280,7 +280,7 @@ def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> Tras
             "reason": item.reason,
             "receipt_id": item.receipt_id,
             "trashed_at": iso(item.trashed_at),
-            "kept_until": iso(_later(item.trashed_at, purge_days)),
+            "kept_until": iso(item.trashed_at + timedelta(days=purge_days)),
         }
 
     return {
@@ -387,7 +387,3 @@ def _still_kept(number: int) -> str:
         return ""
     were = "deleted workspace of that age was" if number == 1 else "deleted workspaces of that age were"
     return f" {number:,} {were} kept; pass deleted_workspaces=true to purge {'it' if number == 1 else 'them'} too."
-
-
-def _later(moment: datetime, days: float) -> datetime:
-    return moment + timedelta(days=days)

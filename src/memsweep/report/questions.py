@@ -25,7 +25,7 @@ _FINAL = "This cannot be undone."
 
 def plan_question(workspace_id: str, plan: Plan, sample: Sequence[PlanView], *, named: bool) -> str:
     """With its id if it was `named` by the caller: one that is made for the question has another id each time."""
-    names = "; ".join(_name(item) for item in sample[:SAMPLE])
+    names = "; ".join(_line(item.relative_path or item.name or item.id) for item in sample[:SAMPLE])
     more = f" and {plan.item_count - SAMPLE:,} more" if plan.item_count > SAMPLE else ""
     share = f" ({plan.share:.0%} of the memories)" if plan.totals.memories else ""
     which = f"Plan {plan.id}, strategy" if named else "Strategy"
@@ -81,10 +81,6 @@ def window_question(project_id: str) -> str:
 def command_line(*words: str, workspace_id: str) -> str:
     """A command that can be pasted into a shell."""
     return shlex.join(["memsweep", *words, "--workspace", workspace_id])
-
-
-def _name(item: PlanView) -> str:
-    return _line(item.relative_path or item.name or item.id)
 
 
 def _line(text: str) -> str:

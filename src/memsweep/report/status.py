@@ -100,8 +100,8 @@ def _taken(found: ProjectStatus) -> str:
     if not counts:
         return f"would take nothing ({by})"
     singular = {"memories": "memory", "entities": "entity", "relations": "relation", "segments": "segment"}
-    told = ", ".join(counted(count, singular[name], name) for name, count in counts.items())
-    return f"would take {told} ({by}); `memsweep prune` shows them"
+    amounts = ", ".join(counted(count, singular[name], name) for name, count in counts.items())
+    return f"would take {amounts} ({by}); `memsweep prune` shows them"
 
 
 def _ago(moment: datetime, now: datetime) -> str:

@@ -26,7 +26,7 @@ def find_project(app: App) -> Any:
         nonlocal asked
         if context.method == _CHANGED:
             asked = False
-        if context.method in ("tools/call", "resources/read") and not asked and not app.resolver.is_told:
+        if context.method in ("tools/call", "resources/read") and not asked and not app.resolver.is_given:
             async with asking:
                 if not asked:
                     for folder in await _folders(context.session):

@@ -31,7 +31,7 @@ class CareService(Generic[Mode]):
     @operation
     def doctor(self, *, repair: bool = False) -> Checkup:
         """Check every invariant of the workspace and its home; `repair` repairs what can be repaired without loss."""
-        from memsweep.care.doctor import Caring, doctor
+        from memsweep.care.doctor import DoctorDependencies, doctor
 
         access = self._access
 
@@ -41,7 +41,7 @@ class CareService(Generic[Mode]):
             chunking = access.settings.chunking
             return pieces(access.app.local_model, text, new_id, ChunkSize(chunking.size, chunking.overlap))
 
-        tools = Caring(
+        tools = DoctorDependencies(
             workspace_id=access.workspace_id,
             home=access.app.engine.keeper,
             store=lambda: access.store,

@@ -74,7 +74,7 @@ class CodeService(Generic[Mode]):
     def roots(self) -> list[str]:
         """The folders that are indexed here."""
         store = self._access.found()
-        return [] if store is None else store.code_roots()
+        return [] if store is None else store.code.roots()
 
     @operation
     def overview(self, *, runs: int = 10) -> CodeOverview:

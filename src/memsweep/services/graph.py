@@ -321,13 +321,13 @@ class GraphService(Generic[Mode]):
         `sweep.undo` takes it back; with `dry_run`, only say what would move.
         """
         from memsweep.graph import facts
-        from memsweep.graph.split import Wanted
+        from memsweep.graph.split import SplitRequest
         from memsweep.model.memory import NamedThing
 
         gate = self._access.gate("graph")
         name = gate.text(name, "name") if isinstance(name, str) else name
         entity_type = gate.text(entity_type, "type") if isinstance(entity_type, str) else entity_type
-        wanted = Wanted(entity, NamedThing(name, entity_type or ""), list(relations), list(memories))
+        wanted = SplitRequest(entity, NamedThing(name, entity_type or ""), list(relations), list(memories))
         act = facts.plan_split if dry_run else facts.split
         return act(graph_facts(self._access), wanted)
 

@@ -231,7 +231,7 @@ class BaseMemory(Generic[Mode]):
         gate = self._access.gate(known.source)
         handed = checked(text, tags, metadata, gate)
         tools, prepare = collector(self._access), partial(self._new_text, known.entities)
-        result = update.update(tools, known.id, update.Change(*handed), prepare, self._access.origin())
+        result = update.update(tools, known.id, update.CheckedUpdate(*handed), prepare, self._access.origin())
         return replace(result, redacted=gate.redacted, warnings=gate.warnings)
 
     @operation

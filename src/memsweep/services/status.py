@@ -58,7 +58,7 @@ def project_status(app: App) -> ProjectStatus:
         found,
         app.clock(),
         store.stats() if store else None,
-        tuple(_root(store, path) for path in store.code_roots()) if store else (),
+        tuple(_root(store, path) for path in store.code.roots()) if store else (),
         strategies,
         _would_take(app, strategies) if store else Totals(),
         _git_hooks(found),
@@ -78,7 +78,7 @@ def _deleted_by_clients(app: App, found: Whereabouts) -> Mapping[str, int]:
 
 
 def _root(store: Store, path: str) -> IndexedRoot:
-    live = [file for file in store.code_files(path) if not file.stale]
+    live = [file for file in store.code.files(path) if not file.stale]
     some = next((file.memory_id for file in live if file.memory_id), "")
     memory = store.memory(some) if some else None
     return IndexedRoot(path, len(live), memory.code.verified_at if memory and memory.code else None)

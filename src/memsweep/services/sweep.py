@@ -34,11 +34,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def plan(
-        self,
-        strategy: str = "stale_code",
-        *,
-        ttl_days: float | None = None,
-        origin: Mapping[str, Any] | None = None,
+        self, strategy: str = "stale_code", *, ttl_days: float | None = None, origin: Mapping[str, Any] | None = None
     ) -> Plan:
         """Find garbage and save the exact list of it; nothing is removed. `origin`: whose, with that strategy."""
         from memsweep.gc import collect
@@ -55,7 +51,7 @@ class SweepService(Generic[Mode]):
     @operation
     def preview(self, *strategies: str, limit: int = 5) -> list[Preview]:
         """What collections would take now (by default by every quick strategy), from one look; this saves nothing."""
-        from memsweep.gc.look import previews
+        from memsweep.gc.review import previews
 
         return previews(collector(self._access), strategies or QUICK, limit and page_size(limit))
 
@@ -76,14 +72,14 @@ class SweepService(Generic[Mode]):
     @operation
     def groups(self, plan_id: str, *, offset: int = 0, limit: int = 20, names: int = 8) -> PlanGroups:
         """A saved plan by cause: each item with what goes only because of it, files by folder."""
-        from memsweep.gc.look import groups
+        from memsweep.gc.review import groups
 
         return groups(collector(self._access), plan_id, offset, page_size(limit), names)
 
     @operation
     def compare(self, earlier: str, later: str, *, limit: int = 100) -> PlanDifference:
         """What one saved plan names that another one does not."""
-        from memsweep.gc.look import compare
+        from memsweep.gc.review import compare
 
         return compare(collector(self._access), earlier, later, page_size(limit))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.model.audit_event import AuditEvent
 from memsweep.model.ids import findable
-from memsweep.model.times import to_micros
+from memsweep.model.times import micros_or_none
 from memsweep.store.stored import expect, mapping, to_json
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ def wanted(asked: AuditQuery) -> dict[str, Any]:
         "rest": REST,
         "action": asked.action,
         "actor": asked.actor,
-        "since": None if asked.since is None else to_micros(asked.since),
-        "until": None if asked.until is None else to_micros(asked.until),
+        "since": micros_or_none(asked.since),
+        "until": micros_or_none(asked.until),
         "before": asked.before,
     }
 

@@ -24,10 +24,10 @@ class HeldGraph:
     def facts(self, ids: Collection[str]) -> set[str]:
         if self._tiers is None or not ids:
             return set()
-        return self._tiers.facts(self._graph.told_facts(ids))
+        return self._tiers.facts(self._graph.fact_provenance(ids))
 
     def entities(self, keys: Collection[int]) -> set[int]:
         if self._tiers is None or not keys:
             return set()
-        told = self._graph.told_entities(keys)
-        return self._tiers.entities(told, self.facts({fact for entity in told for fact in entity.facts}))
+        found = self._graph.entity_provenance(keys)
+        return self._tiers.entities(found, self.facts({fact for entity in found for fact in entity.facts}))

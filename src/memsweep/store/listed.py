@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 from typing import Any
 
 from memsweep.model.listing import ListedMemory
 from memsweep.model.origin import stored_origin
-from memsweep.model.times import from_micros
+from memsweep.model.times import from_micros, moment_or_none
 from memsweep.store.stored import expect, expect_or_null
 
 
@@ -34,16 +33,12 @@ def _listed(row: Sequence[Any], tags_of: Callable[[Any], Sequence[str]]) -> List
         source=source,
         created_at=from_micros(created),
         updated_at=from_micros(updated),
-        expires_at=_moment(expires),
+        expires_at=moment_or_none(expires),
         stale=bool(stale),
         pinned=bool(pinned),
         superseded=bool(superseded),
-        released_at=_moment(released),
+        released_at=moment_or_none(released),
         path=path,
         language=language,
         origin=stored_origin(*row[15:]),
     )
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)

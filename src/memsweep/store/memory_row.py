@@ -7,7 +7,7 @@ from typing import Any
 
 from memsweep.model.memory import Memory, NamedThing, Superseding, code_file, last_seen
 from memsweep.model.origin import stored_origin
-from memsweep.model.times import from_micros
+from memsweep.model.times import from_micros, moment_or_none
 from memsweep.store.stored import expect, expect_or_null, mapping
 
 _ORIGIN = 6  # fields
@@ -39,17 +39,17 @@ def memory_of(
         created_at=from_micros(created),
         updated_at=from_micros(updated),
         last_seen_at=from_micros(last_seen(created, seen, stale=bool(stale), verified_at=verified)),
-        expires_at=None if expires is None else from_micros(expires),
+        expires_at=moment_or_none(expires),
         stale=bool(stale),
         pinned=bool(pinned),
         version=version,
         chunk_count=chunk_count,
         entities=tuple(NamedThing(name, kind) for name, kind in things),
         code=code_file(path, root, language, lines, verified),
-        released_at=None if released is None else from_micros(released),
+        released_at=moment_or_none(released),
         origin=stored_origin(*row[-_ORIGIN:]),
         revisions=revisions,
-        revised_at=None if revised is None else from_micros(revised),
+        revised_at=moment_or_none(revised),
         supersedes=_chain(older),
         superseded_by=_chain(newer),
     )

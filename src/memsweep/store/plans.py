@@ -28,7 +28,7 @@ from memsweep.model.plan import (
     why_unusable,
 )
 from memsweep.model.text import clipped, excerpt
-from memsweep.model.times import from_micros
+from memsweep.model.times import moment_or_none
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
 from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
@@ -61,7 +61,7 @@ _SUMMARY: Mapping[str, Any] = {
 }
 
 
-class Keeping(Protocol):
+class PlanKeeper(Protocol):
     """What can keep a plan: a transaction of the collector, or an open context window."""
 
     @property
@@ -71,7 +71,7 @@ class Keeping(Protocol):
     def plans(self) -> PlanRows: ...
 
 
-class Using(Protocol):
+class PlanTransaction(Protocol):
     """Where a plan is used: a transaction of the collector."""
 
     @property
@@ -91,7 +91,7 @@ class Planning:
     lifetime: timedelta = timedelta(0)
 
 
-def save(tx: Keeping, draft: PlanDraft, totals: Totals, planning: Planning) -> tuple[int, Plan]:
+def save(tx: PlanKeeper, draft: PlanDraft, totals: Totals, planning: Planning) -> tuple[int, Plan]:
     """Keep a plan, and let go of those that nobody used in time; its key, and the plan."""
     shown = draft.protected[:_SHOWN_PROTECTED]
     head = NewPlan(
@@ -134,7 +134,7 @@ def load_usable(rows: Reads, plan_id: str, now: datetime) -> tuple[SavedPlan, Pl
     return saved, plan
 
 
-def use_whole(tx: Using, part: Plan, receipt: int) -> None:
+def use_whole(tx: PlanTransaction, part: Plan, receipt: int) -> None:
     """With a part of a plan, the whole is used; its items, which no receipt leads to, are not needed any more."""
     whole = tx.plans.get(part.narrowed_from) if part.narrowed_from else None
     if whole is not None:
@@ -162,8 +162,8 @@ def views(rows: ItemReads, items: Sequence[PlanItem], beside: Collection[str] = 
         for name in _named(item.evidence):
             wanted.setdefault("memory", set()).add(item.evidence[name])
     described = rows.describe({kind: wanted[kind] for kind in _SHOWN if kind in wanted})
-    twins = [item for item in items if item.reason in beside and "kept" in item.evidence]
-    wanted_texts = {key for item in twins for key in (item.key, item.evidence["kept"])}
+    paired = [item for item in items if item.reason in beside and "kept" in item.evidence]
+    wanted_texts = {key for item in paired for key in (item.key, item.evidence["kept"])}
     secret = {item.key for item in items if item.reason == SECRET and item.kind == "memory"}
     texts = rows.texts(wanted_texts | secret)
     return [_masked(view, texts.get(item.key, ""), SECRET in beside) if item.reason == SECRET else view
@@ -204,7 +204,7 @@ def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described], texts
         entity_type=(row.type or "") if item.kind == "entity" else None,
         file_path=f"{str(row.root).rstrip('/')}/{row.path}" if row.path else None,
         relative_path=row.path,
-        created_at=None if row.created_at is None else from_micros(row.created_at),
+        created_at=moment_or_none(row.created_at),
         chunk_count=row.chunks,
         text_length=row.length,
         relation=row.name if is_relation else None,
@@ -254,12 +254,7 @@ def _shown(rows: ItemReads, protected: Sequence[Protected]) -> tuple[dict[str, A
     if not protected:
         return ()
     return tuple(
-        {
-            "id": view.id,
-            "type": view.kind.capitalize(),
-            "name": view.relative_path or view.name,
-            "reason": view.reason,
-        }
+        {"id": view.id, "type": view.kind.capitalize(), "name": view.relative_path or view.name, "reason": view.reason}
         for view in views(rows, [PlanItem(item.kind, item.key, 0, item.reason) for item in protected])
     )
 

@@ -10,14 +10,14 @@ from memsweep.store.ports.care import HomeKeeper, Keeper
 from memsweep.store.ports.code import CodeFiles
 from memsweep.store.ports.collector import Collector
 from memsweep.store.ports.graph_store import Graph, WholeGraph
-from memsweep.store.ports.memories import Memories, Vectors
+from memsweep.store.ports.memories import Memories, Reembedding
 from memsweep.store.ports.overview import Overview
 from memsweep.store.ports.search import SearchIndex
 from memsweep.store.ports.tokens import Tokens
 from memsweep.store.ports.windows import Segments
 
 
-class Store(Memories, Vectors, SearchIndex, CodeFiles, Protocol):
+class Store(Memories, SearchIndex, Protocol):
     """One workspace. Every write is one transaction; every read sees no trash."""
 
     @property
@@ -25,6 +25,12 @@ class Store(Memories, Vectors, SearchIndex, CodeFiles, Protocol):
 
     def change_number(self) -> str:
         """Another text after every transaction that changes something, whoever made it; one cheap read."""
+
+    @property
+    def code(self) -> CodeFiles: ...
+
+    @property
+    def reembedding(self) -> Reembedding: ...
 
     @property
     def collector(self) -> Collector: ...

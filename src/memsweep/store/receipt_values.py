@@ -8,7 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from memsweep.model.receipts import Held, StoredReceipt
-from memsweep.model.times import from_micros
+from memsweep.model.times import from_micros, moment_or_none
+from memsweep.store.ports.receipts import ReceiptRow
 from memsweep.store.stored import expect, mapping
 
 
@@ -26,7 +27,7 @@ def stored_receipt(
     purged_at: int | None,
 ) -> StoredReceipt:
     expect(str, uid, action, strategy, actor)
-    undone, purged = (None if at is None else from_micros(at) for at in (undone_at, purged_at))
+    undone, purged = (moment_or_none(at) for at in (undone_at, purged_at))
     return StoredReceipt(
         key,
         uid,
@@ -40,6 +41,10 @@ def stored_receipt(
         undone,
         purged,
     )
+
+
+def receipt_row(key: int, uid: str, plan: str | None, undone_at: int | None, purged_at: int | None) -> ReceiptRow:
+    return ReceiptRow(key, uid, plan, moment_or_none(undone_at), moment_or_none(purged_at))
 
 
 def held_by(rows: Iterable[tuple[str, Sequence[Any]]]) -> dict[int, Held]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, UnknownWorkspace
+from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, StoreBusy, UnknownWorkspace
 from memsweep.store.stored import expect
 
 if TYPE_CHECKING:
@@ -104,3 +104,11 @@ def _listed(names: Iterable[str]) -> str:
     found = tuple(names)
     expect(str, *found)
     return ", ".join(map(repr, found)) or "none yet"
+
+
+def too_slow(seconds: float) -> StoreBusy:
+    """What takes too long is given up, and nothing of it is kept."""
+    return StoreBusy(
+        f"the collection took longer than {seconds:g} s and was stopped; nothing was changed.",
+        hint="Collect less at once, or raise gc.apply_seconds in the settings.",
+    )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from memsweep.model.segment import ContextSegment
-from memsweep.model.times import to_micros
-from memsweep.model.window import WindowState
+from memsweep.model.times import from_micros, to_micros
+from memsweep.model.window import Held, WindowState
 from memsweep.store.plans import CONTEXT
 from memsweep.store.stored import to_json
 
@@ -32,6 +32,32 @@ def values_of(segment: ContextSegment) -> dict[str, Any]:
         "task_id": segment.task_id,
         "text": segment.text,
     }
+
+
+def stored_segment(row: Sequence[Any], listed: Callable[[Any], Sequence[str]]) -> Held:
+    """From the columns that every engine gives; `listed` reads a list as it is stored."""
+    key, version, place, stashed, uid, kind, created, touched, pinned, generation, survived, refcount, *rest = row
+    path, first, last, tags, topic, tokens, role, task, references, text = rest
+    segment = ContextSegment(
+        segment_id=uid,
+        text=text,
+        type=kind,
+        created_at=from_micros(created),
+        last_touched_at=from_micros(touched),
+        pinned=bool(pinned),
+        generation=generation,
+        gc_survival_count=survived,
+        refcount=refcount,
+        file_path=path,
+        line_range=None if first is None else (first, last),
+        tags=tuple(listed(tags)),
+        topic_id=topic,
+        tokens=tokens,
+        role=role,
+        task_id=task,
+        references=tuple(listed(references)),
+    )
+    return Held(key, version, place, bool(stashed), segment)
 
 
 def state_values(state: WindowState) -> dict[str, Any]:

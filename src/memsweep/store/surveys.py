@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 
 _EVERY_ENTITY = {"graph", "relations"}
-_UNSPOKEN = "unspoken graph"
+_UNMENTIONED = "unmentioned graph"
 
 
 def reads_entities(needs: Collection[str]) -> bool:
-    return _UNSPOKEN in needs or not _EVERY_ENTITY.isdisjoint(needs)
+    return _UNMENTIONED in needs or not _EVERY_ENTITY.isdisjoint(needs)
 
 
 def reads_edges(needs: Collection[str]) -> bool:
-    return _UNSPOKEN in needs or "graph" in needs
+    return _UNMENTIONED in needs or "graph" in needs
 
 
-def reads_unspoken_only(needs: Collection[str]) -> bool:
+def reads_unmentioned_only(needs: Collection[str]) -> bool:
     """Whether the components that no live memory speaks of are enough."""
-    return _UNSPOKEN in needs and _EVERY_ENTITY.isdisjoint(needs)
+    return _UNMENTIONED in needs and _EVERY_ENTITY.isdisjoint(needs)

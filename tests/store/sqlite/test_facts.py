@@ -7,7 +7,7 @@ from pathlib import Path
 import apsw
 
 from memsweep import Memory
-from memsweep.remember.loose import fact_words
+from memsweep.remember.other_hits import fact_words
 from memsweep.store.sqlite import graph_sql
 from memsweep.store.stored import to_json
 

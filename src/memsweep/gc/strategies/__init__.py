@@ -26,7 +26,7 @@ from memsweep.model.strategies import ALIASES, ALL, NAMES
 
 Need = Literal[
     "graph",
-    "unspoken graph",
+    "unmentioned graph",
     "relations",
     "statements",
     "ways",
@@ -58,7 +58,7 @@ STRATEGIES: dict[str, Strategy] = {
     "orphaned_chunks": Strategy(orphaned_chunks.find, frozenset({"lone chunks"})),
     "orphaned_entities": Strategy(orphaned_entities.find, frozenset({"graph"})),
     # It takes no memories, so what one of them speaks of stays as it is.
-    "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"unspoken graph", "statements"})),
+    "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"unmentioned graph", "statements"})),
     "expired": Strategy(expired.find, CASCADE),
     "empty_memories": Strategy(empty_memories.find, CASCADE | {"chunk counts"}),
     "duplicates": Strategy(duplicates.find, CASCADE | {"texts", "supersessions", "chunk counts"}),

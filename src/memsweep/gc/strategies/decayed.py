@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from memsweep.gc.roots import keeps_fact, protection
-from memsweep.model.plan import EntityRow, Found, Survey
+from memsweep.model.plan import Found, Survey, SurveyedEntity
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def _entities(survey: Survey, left: list[tuple[int, int]], spoken_of: set[int], 
 
 
 def _dead_groups(
-    grouped: list[EntityRow], left: list[tuple[int, int]], spoken_of: set[int], oldest: int, options: Options
+    grouped: list[SurveyedEntity], left: list[tuple[int, int]], spoken_of: set[int], oldest: int, options: Options
 ) -> Iterator[Found]:
     """Entities that are related only among themselves, all unseen for long, with no root among them."""
     parts = components([row.key for row in grouped], left)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memsweep.model.brought import Wanted
+from memsweep.model.brought import OriginFilter
 from memsweep.model.decay import Rates, faded
 from memsweep.model.times import to_micros
 
@@ -32,7 +32,7 @@ class Options:
     ttl_days: float | None = None
     grace_days: float = 0.0
     fading: Fading = field(default_factory=Fading)
-    wanted: Wanted | None = None
+    wanted: OriginFilter | None = None
     """Whose things are taken back, if that was asked for."""
 
     def micros_ago(self, days: float) -> int:

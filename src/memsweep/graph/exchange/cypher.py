@@ -12,7 +12,7 @@ from typing import Any
 
 from memsweep.errors import BadInput
 from memsweep.graph.exchange.records import Record, dump_of, entity_record, relation_record
-from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
 
 _LABEL = r"`(?:[^`]++|``)*+`"
 _FLAT = r"\{(?:[^\"{}]++|\"(?:[^\"\\]++|\\.)*+\")*+\}"
@@ -56,11 +56,11 @@ def read(text: str) -> GraphDump:
     return dump_of(nodes, edges)
 
 
-def _node(row: EntityRow) -> str:
+def _node(row: ExportedEntity) -> str:
     return f"CREATE (:Entity:{_label(row.type)} {_properties(entity_record(row))});"
 
 
-def _edge(row: RelationRow) -> str:
+def _edge(row: ExportedRelation) -> str:
     own = {name: value for name, value in relation_record(row).items() if name not in ("source", "target")}
     ends = f"MATCH (a:Entity {_properties({'id': row.source})}), (b:Entity {_properties({'id': row.target})})"
     return f"{ends} CREATE (a)-[:{_label(row.relation)} {_properties(own)}]->(b);"

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from memsweep.errors import BadInput
 from memsweep.graph.exchange.records import Record, dump_of, entity_record, relation_record
-from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES = {
@@ -25,8 +25,8 @@ _TYPES = {
     "pinned": "boolean",
 }
 _ATTRIBUTES = {
-    "node": [name for name in EntityRow._fields if name != "id"],
-    "edge": [name for name in RelationRow._fields if name not in ("id", "source", "target")],
+    "node": [name for name in ExportedEntity._fields if name != "id"],
+    "edge": [name for name in ExportedRelation._fields if name not in ("id", "source", "target")],
 }
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ufffe\uffff]|\\\\(?=u[0-9a-f]{4})")
 _SIGN = re.compile(r"\\u([0-9a-f]{4})")

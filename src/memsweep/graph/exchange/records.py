@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.graph.batch import flag, share
+from memsweep.model.checks import fitting, flag, share
 from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.text import check_text
 from memsweep.model.times import iso, parse_time
-from memsweep.model.whole_graph import EntityRow, GraphDump, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
 
 Record = dict[str, Any]
 
@@ -27,11 +27,11 @@ _iso = lru_cache(maxsize=100_000)(iso)  # a batch has one moment for all of its 
 _UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def entity_record(row: EntityRow) -> Record:
+def entity_record(row: ExportedEntity) -> Record:
     return _record(row._asdict())
 
 
-def relation_record(row: RelationRow) -> Record:
+def relation_record(row: ExportedRelation) -> Record:
     return _record(row._asdict())
 
 
@@ -57,13 +57,13 @@ def _record(values: Mapping[str, Any]) -> Record:
     }
 
 
-def _entity(record: Mapping[str, Any]) -> EntityRow:
+def _entity(record: Mapping[str, Any]) -> ExportedEntity:
     if not isinstance(record, Mapping):
         raise BadInput(f"an entity must be an object, not {record!r:.60}.")
     own = _id(record.get("id"), "an entity's id")
     name = record.get("name") or record.get("label") or own
     created, seen = _times(record)
-    return EntityRow(
+    return ExportedEntity(
         id=own,
         name=_text(name, "an entity's name"),
         type=_text(record.get("type") or DEFAULT_TYPE, "an entity's type"),
@@ -89,7 +89,7 @@ def _aliases(value: object, own: str) -> str | None:
     return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
 
 
-def _relation(record: Mapping[str, Any], number: int) -> RelationRow:
+def _relation(record: Mapping[str, Any], number: int) -> ExportedRelation:
     if not isinstance(record, Mapping):
         raise BadInput(f"a relation must be an object, not {record!r:.60}.")
     own = _id(record.get("id", f"relation {number}"), "a relation's id")
@@ -100,7 +100,7 @@ def _relation(record: Mapping[str, Any], number: int) -> RelationRow:
         raise BadInput(f"the evidence of {own!r:.60} must be a whole number, not {evidence!r:.40}.")
     # What is written knows whether a weight is unknown; what others wrote has the usual one.
     weight = record.get("weight") if "evidence" in record else record.get("weight", 1.0)
-    return RelationRow(
+    return ExportedRelation(
         id=own,
         source=_id(record.get("source"), f"the source of {own!r:.60}"),
         target=_id(record.get("target"), f"the target of {own!r:.60}"),
@@ -133,7 +133,4 @@ def _id(value: object, what: str) -> str:
 
 
 def _text(value: object, what: str) -> str:
-    text = check_text(value, what, max_bytes=4 * LONGEST_NAME)
-    if len(text) > LONGEST_NAME:
-        raise BadInput(f"{what} has {len(text)} characters; at most {LONGEST_NAME} are accepted.")
-    return text
+    return fitting(check_text(value, what, max_bytes=4 * LONGEST_NAME), what, LONGEST_NAME)

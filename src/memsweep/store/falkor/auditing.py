@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import datetime
-
 from memsweep.model.audit import AuditEvent
 from memsweep.model.times import to_micros
 from memsweep.store.audit_rows import counts_of
 from memsweep.store.falkor import gc_cypher
 from memsweep.store.falkor.transaction import Transaction
-
-
-def audit(
-    tx: Transaction, now: datetime, actor: str, action: str, subject: str, counts: Mapping[str, int], reason: str
-) -> None:
-    add_event(tx, AuditEvent(now, actor, action, subject, counts, reason))
 
 
 def add_event(tx: Transaction, event: AuditEvent) -> None:

@@ -74,11 +74,11 @@ def _first_look(
     look = vectors.look_near(graph.seen["generation"], vector, reach)
     lacking = graph.question(look.lacking[0], **look.lacking[1])
     asked = [*counting, facts, files, lacking, *look.commands]
-    seen, told = graph.look(asked, steady=[*counting[:2], facts, files, lacking])
-    *counts, _, ((code,),), behind = [rows_of(reply) for reply in told[: len(counting) + 3]]
+    seen, replies = graph.look(asked, steady=[*counting[:2], facts, files, lacking])
+    *counts, _, ((code,),), behind = [rows_of(reply) for reply in replies[: len(counting) + 3]]
     words = ranking.words_for(query, counts)
     if seen["generation"] == look.generation:
-        near = vectors.nearest(look, behind, told[len(counting) + 3 :], vector, reach)
+        near = vectors.nearest(look, behind, replies[len(counting) + 3 :], vector, reach)
     else:
         near = _look_again(graph, vectors, vector, reach)
     hidden = frozenset(row[0] for row in counts[1]) if counts else frozenset[int]()
@@ -127,8 +127,8 @@ def _matching(words: Mapping[str, int], where: Where | None, reach: int) -> Quer
 
 def _matched(graph: GraphHandle, rows: Sequence[Row], at: dict[int, Spot]) -> dict[int, str]:
     """The terms of what the words found, by key; where each is goes into `at`."""
-    ((told, spots),) = rows
-    lines = (line.partition(" ") for line in told.split("|")) if told else ()
+    ((found, spots),) = rows
+    lines = (line.partition(" ") for line in found.split("|")) if found else ()
     terms = {int(key): text for key, _, text in lines}
     at |= dict.fromkeys(terms, _ANYWHERE) | _spots(graph, spots)
     return terms
@@ -136,10 +136,7 @@ def _matched(graph: GraphHandle, rows: Sequence[Row], at: dict[int, Spot]) -> di
 
 def _judging(keys: Sequence[int], where: Where) -> list[Query]:
     """Which of them are live and pass, and their vectors."""
-    return [
-        (cypher.live_of(where[0]), {"keys": keys, **where[1]}),
-        (cypher.EMBEDDINGS, {"refs": list(map(str, keys))}),
-    ]
+    return [(cypher.live_of(where[0]), {"keys": keys, **where[1]}), (cypher.EMBEDDINGS, {"refs": list(map(str, keys))})]
 
 
 def _by_words(

@@ -1,11 +1,11 @@
-"""Code files in the graph. Every function works inside the caller's transaction."""
+"""Code files in the graph. Every method is one transaction, every function works inside the caller's."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 from memsweep.model.code import (
     LISTED,
@@ -25,6 +25,8 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
+from memsweep.model.workspace import EmbeddingModel
+from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks, known_file
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
@@ -32,8 +34,9 @@ from memsweep.store.falkor.contributions import note_if_any
 from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import terms_of
-from memsweep.store.falkor.writing import encoded
+from memsweep.store.falkor.writing import claim_model, encoded
 from memsweep.store.refusals import file_removed_meanwhile
 
 NewId = Callable[[str], str]
@@ -43,25 +46,52 @@ def roots(graph: GraphHandle | Transaction) -> list[str]:
     return [path for (path,) in graph.ask(code_cypher.ROOTS)]
 
 
-def known_files(graph: GraphHandle, root: str) -> list[KnownFile]:
-    files, skips = graph.ask_all((code_cypher.CODE_FILES, {"root": root}), (code_cypher.CODE_SKIPS, {"root": root}))
-    return [
-        KnownFile(uid, path, language, FileMark(stamp, digest, read_at), stale)
-        for uid, path, language, stamp, digest, read_at, stale in (*files, *skips)
-    ]
+class FalkorCodeFiles:
+    """Implements `memsweep.store.ports.code.CodeFiles`."""
 
+    def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
+        self._graph, self._vectors = graph, vectors
 
-def chunk_hashes(graph: GraphHandle, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
-    found: dict[str, set[bytes]] = defaultdict(set)
-    for uid, digest in graph.ask(code_cypher.CHUNK_HASHES, ids=list(memory_ids)):
-        found[uid].add(bytes.fromhex(digest))
-    return found
+    def roots(self) -> list[str]:
+        return roots(self._graph)
 
+    def files(self, root: str) -> list[KnownFile]:
+        asked = ((query, {"root": root}) for query in (code_cypher.CODE_FILES, code_cypher.CODE_SKIPS))
+        return [known_file(*row) for rows in self._graph.ask_all(*asked) for row in rows]
 
-def totals(graph: GraphHandle, root: str) -> CodeTotals:
-    rows, stale = graph.ask_all((code_cypher.CODE_TOTALS, {"root": root}), (cypher.COUNT_STALE, {}))
-    lines, functions, classes = (int(sum(row[column] for row in rows)) for column in (2, 3, 4))
-    return CodeTotals({row[0]: row[1] for row in rows}, lines, functions, classes, stale[0][0])
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        found: dict[str, set[bytes]] = defaultdict(set)
+        for uid, digest in self._graph.ask(code_cypher.CHUNK_HASHES, ids=list(memory_ids)):
+            found[uid].add(bytes.fromhex(digest))
+        return found
+
+    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
+        rows = self._graph.ask(gc_cypher.TOMBSTONED, hashes=[digest.hex() for digest in hashes])
+        return {bytes.fromhex(digest) for (digest,) in rows}
+
+    def write(
+        self,
+        root: str,
+        files: Sequence[FileWrite],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: NewId,
+        origin: Origin = UNKNOWN,
+    ) -> None:
+        with self._vectors.writing() as tx:
+            claim_model(tx, model)
+            dropped = _write_files(tx, root, files, to_micros(now), new_id, origin)
+            self._vectors.announce(tx.meta["generation"], dropped)
+        if dropped:
+            self._vectors.dismiss(tx.meta["generation"])
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        with self._graph.writing() as tx:
+            _end_run(tx, run, now)
+
+    def totals(self, root: str) -> CodeTotals:
+        rows, stale = self._graph.ask_all((code_cypher.CODE_TOTALS, {"root": root}), (cypher.COUNT_STALE, {}))
+        return code_totals(rows, stale[0][0])
 
 
 def ensure_root(tx: Transaction, root: str) -> None:
@@ -69,20 +99,8 @@ def ensure_root(tx: Transaction, root: str) -> None:
         tx.do(code_cypher.ADD_ROOT, [{"key": tx.new_key(), "path": root, "total_files": 0}])
 
 
-class _Chunk(NamedTuple):
-    key: int
-    hash: str
-    text: str
-    words: str
-    symbol: str
-    kind: str
-    first_line: int
-    last_line: int
-    position: int
-
-
-def write_files(
-    tx: Transaction, root: str, files: Sequence[FileWrite], now: int, new_id: NewId, by: Origin = UNKNOWN
+def _write_files(
+    tx: Transaction, root: str, files: Sequence[FileWrite], now: int, new_id: NewId, by: Origin
 ) -> list[int]:
     """Files in their new form: chunks that did not change keep their nodes. The keys of chunks that went."""
     origin = origin_key(tx, by)
@@ -138,15 +156,15 @@ class _Before:
     """What some files have now, by the key of their memory."""
 
     def __init__(self, tx: Transaction, memories: list[int]) -> None:
-        self.chunks: dict[int, list[_Chunk]] = defaultdict(list)
+        self.chunks: dict[int, list[StoredChunk]] = defaultdict(list)
         self.mentions: dict[int, set[tuple[int, int]]] = defaultdict(set)
         self.stated: dict[int, set[int]] = defaultdict(set)
         if not memories:
             return
         asked = (code_cypher.CHUNKS_OF, code_cypher.MENTIONS_OF, code_cypher.STATED_BY)
         chunks, mentions, stated = tx.ask_all(*((query, {"memories": memories}) for query in asked))
-        for memory, *chunk in chunks:
-            self.chunks[memory].append(_Chunk(*chunk))
+        for memory, key, digest, *rest in chunks:
+            self.chunks[memory].append(StoredChunk(key, bytes.fromhex(digest), *rest))
         for memory, chunk, entity in mentions:
             self.mentions[memory].add((chunk, entity))
         for memory, relation in stated:
@@ -190,21 +208,17 @@ class _Chunks:
         self._copies: list[dict[str, int]] = []
         self.dropped: list[int] = []
 
-    def write(self, memory: int, before: Sequence[_Chunk], chunks: Sequence[FileChunk]) -> list[int]:
-        """Keys of a file's chunks in their order; equal hashes take the nodes that are there, in their order."""
-        waiting: dict[str, list[_Chunk]] = defaultdict(list)
-        for old in before:
-            waiting[old.hash].append(old)
-        twin_of = {old.hash: old.key for old in before}
-        keys = []
-        for position, chunk in enumerate(chunks):
-            same = waiting.get(chunk.hash.hex())
-            if same:
-                keys.append(self._keep(memory, same.pop(0), chunk, position))
-            else:
-                keys.append(self._add(memory, chunk, position, twin_of))
-        self.dropped += [old.key for rest in waiting.values() for old in rest]
-        return keys
+    def write(self, memory: int, before: Sequence[StoredChunk], chunks: Sequence[FileChunk]) -> list[int]:
+        """Keys of a file's chunks in their order."""
+        changes = compare_chunks(before, chunks)
+        for position, old in changes.kept.items():
+            if not old.is_still(chunks[position], position):
+                form = _form(memory, chunks[position], position)
+                self._moved.append({"memory": memory, "key": old.key, "set": form})
+        keys = {position: old.key for position, old in changes.kept.items()}
+        keys |= {at: self._add(memory, chunks[at], at, same) for at, same in changes.new.items()}
+        self.dropped += [old.key for old in changes.dropped]
+        return [keys[position] for position in range(len(chunks))]
 
     def finish(self) -> None:
         self._tx.do(code_cypher.MOVE_CHUNK, self._moved)
@@ -214,25 +228,15 @@ class _Chunks:
         self._tx.do(code_cypher.DROP_CHUNK, self.dropped)
         self._tx.do(code_cypher.DROP_EMBEDDING, self.dropped)
 
-    def _keep(self, memory: int, old: _Chunk, chunk: FileChunk, position: int) -> int:
-        """The same piece, perhaps with other blank lines around it, which the hash does not see."""
-        form = _form(memory, chunk, position)
-        was = (old.position, old.text, old.first_line, old.last_line, old.symbol, old.kind, old.words)
-        if was != (position, chunk.text, chunk.first_line, chunk.last_line, chunk.symbol, chunk.kind, chunk.words):
-            self._moved.append({"memory": memory, "key": old.key, "set": form})
-        return old.key
-
-    def _add(self, memory: int, chunk: FileChunk, position: int, twin_of: Mapping[str, int]) -> int:
-        """A piece that the file did not have, or has once more: that takes the vector of its twin."""
+    def _add(self, memory: int, chunk: FileChunk, position: int, same: int | None) -> int:
+        """A piece that the file did not have, or has once more: that takes the vector of the same one."""
         key = self._tx.new_key()
         made = {"key": key, "id": chunk.id, "memory": memory, "start": 0, "hash": chunk.hash.hex()}
         self._new.append({**made, **_form(memory, chunk, position)})
         if chunk.vector is not None:
             self._vectors.append({"key": key, "data": encoded(chunk.vector)})
-        elif chunk.hash.hex() in twin_of:
-            self._copies.append({"key": key, "twin": twin_of[chunk.hash.hex()]})
-        else:
-            raise file_removed_meanwhile("a file")
+        elif same is not None:
+            self._copies.append({"key": key, "same": same})
         return key
 
 
@@ -323,13 +327,12 @@ def _who_states(
     return [Unstated(key, explicit, trash, tuple(holders[key])) for found in rows for key, explicit, trash in found]
 
 
-def end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
+def _end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
     """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
     at = to_micros(now)
     ensure_root(tx, run.root)
     files, scopes = tx.ask_all(
-        (code_cypher.FILES_IN_SCOPES, {"root": run.root}),
-        (code_cypher.SCOPE, {"root": run.root, "filters": run.scope}),
+        (code_cypher.FILES_IN_SCOPES, {"root": run.root}), (code_cypher.SCOPE, {"root": run.root, "filters": run.scope})
     )
     scope_of: dict[str, int | None] = dict(map(tuple, files))
     taken = [uid for uid in run.verified if uid not in scope_of]  # by another root, meanwhile

@@ -57,7 +57,7 @@ MOVE_CHUNK = """
     MATCH (m:Memory {ref: toString(row.memory)})-[h:HAS_CHUNK]->(c:Chunk {ref: toString(row.key)}) SET c += row.set
     SET h.index = row.set.position"""
 COPY_EMBEDDING = """
-    MATCH (e:Embedding {ref: toString(row.twin)})
+    MATCH (e:Embedding {ref: toString(row.same)})
     CREATE (n:Embedding {key: row.key, data: e.data}) SET n.ref = toString(row.key)"""
 DROP_CHUNK = "MATCH (c:Chunk {ref: toString(row)}) DETACH DELETE c"
 DROP_EMBEDDING = "MATCH (e:Embedding {ref: toString(row)}) DELETE e"

@@ -48,7 +48,7 @@ class CodeNames:
 
     def _add(self, thing: NamedThing, named: str = "") -> Known:
         uid, by = self._new_id("ent"), self._origin
-        return self._names.add(thing, uid, self._now, confidence=1.0, handed_in=False, named=named, origin=by)
+        return self._names.add(thing, uid, self._now, confidence=1.0, explicit=False, named=named, origin=by)
 
     def _other_case(self, thing: NamedThing, known: Known) -> Known:
         wanted = (spelled(known.props["name"]), name_key(thing.type)) in self._wanted

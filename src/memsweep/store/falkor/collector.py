@@ -10,11 +10,11 @@ from typing import Any
 from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
-from memsweep.store.deadline import too_slow
 from memsweep.store.falkor import disk, gc_cypher, trash_cypher
 from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.refusals import too_slow
 from memsweep.store.stored import mapping
 
 

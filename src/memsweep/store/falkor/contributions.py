@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from memsweep.model.contribution import Contribution, FactState, as_text, from_text
+from memsweep.model.contribution import Contribution, FactState, as_text, stored_contribution
 from memsweep.model.origin import Origin, stored_origin
 from memsweep.store.falkor import contribution_cypher as own
 from memsweep.store.falkor import cypher, origin_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
-from memsweep.store.ports.origins import BroughtMemory, Fact
+from memsweep.store.ports.origins import BroughtMemory, StoredFact
 
 
 def note(tx: Transaction, acts: Iterable[Contribution]) -> None:
@@ -63,17 +63,17 @@ class FalkorOrigins:
         return [(key, window, made) for key, window, made in self._of(own.SEGMENTS, origins)]
 
     def acts(self, origins: Collection[int] | None) -> list[Contribution]:
-        return [_act(row) for row in self._of(own.ACTS, origins)]
+        return [stored_contribution(row) for row in self._of(own.ACTS, origins)]
 
     def journal(self, relations: Collection[int]) -> list[Contribution]:
         facts = [str(key) for key in sorted(relations)]
-        return [_act(row) for row in self._asked.ask(own.JOURNAL, facts=facts)] if facts else []
+        return [stored_contribution(row) for row in self._asked.ask(own.JOURNAL, facts=facts)] if facts else []
 
-    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, Fact]:
+    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, StoredFact]:
         rows = self._asked.ask(own.FACTS, keys=sorted(relations)) if relations else []
         if relations and trashed:
             rows += self._asked.ask(own.TRASHED_FACTS, keys=sorted(relations))
-        return {key: Fact(FactState(*state), version) for key, version, *state in rows}
+        return {key: StoredFact(FactState(*state), version) for key, version, *state in rows}
 
     def taken_back_by(self, receipt: int) -> set[int]:
         return {relation for (relation,) in self._asked.ask(own.TAKEN_BACK, receipt=receipt)}
@@ -90,7 +90,7 @@ class FalkorOrigins:
     def release_facts(self, relations: Collection[int], at: int) -> None:
         writable(self._asked).do(own.RELEASE_FACT, [{"key": key, "at": at} for key in sorted(relations)])
 
-    def set_facts(self, facts: Mapping[int, Fact]) -> None:
+    def set_facts(self, facts: Mapping[int, StoredFact]) -> None:
         rows = [{"key": key, "set": {**_properties(f.state), "version": f.version}} for key, f in facts.items()]
         writable(self._asked).do(own.SET_FACT, rows)
         writable(self._asked).do(own.SET_TRASHED_FACT, rows)
@@ -102,9 +102,3 @@ class FalkorOrigins:
 def _node(tx: Transaction, act: Contribution) -> dict[str, Any]:
     values = {**act._asdict(), "before": as_text(act.before), "after": as_text(act.after), "key": tx.new_key()}
     return {**values, "fact": str(act.relation)}
-
-
-def _act(row: Any) -> Contribution:
-    relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, key, trash = row
-    told = (relation, act, at, rate, value, explicit, valid_at, origin, memory)
-    return Contribution(*told, from_text(before), from_text(after), key, trash)

@@ -12,7 +12,7 @@ from memsweep.model.times import from_micros
 from memsweep.store.falkor import graph_cypher
 from memsweep.store.falkor.surveying import at_one_moment
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
-from memsweep.store.falkor.wire import as_told
+from memsweep.store.falkor.wire import as_returned
 
 
 def decay(graph: GraphHandle, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
@@ -44,4 +44,6 @@ def _faded(rows: Sequence[Any], rate_of: Callable[[str], float], now: datetime) 
 
 
 def _to_store(fading: _Fading) -> list[dict[str, Any]]:
-    return [{"key": key, "current": fact.current} for key, fact, stored in fading if stored != as_told(fact.current)]
+    return [
+        {"key": key, "current": fact.current} for key, fact, stored in fading if stored != as_returned(fact.current)
+    ]

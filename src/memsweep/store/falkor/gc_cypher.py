@@ -176,7 +176,7 @@ COUNT_EVENTS = """
     MATCH (a:AuditEvent {subject: $subject}) WHERE a.at = $at AND a.action = $action AND a.reason = $reason
     RETURN count(a)"""
 PIN = "MATCH (n:{label} {{ref: toString(row.key)}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
-BURIED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"
+TOMBSTONED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"
 HASHES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.id, m.content_hash"
 BURY = "MERGE (t:Tombstone {hash: row.hash}) ON CREATE SET t = row"
 TOMBSTONES = "MATCH (t:Tombstone) RETURN t.memory, t.at, t.reason ORDER BY t.at DESC"

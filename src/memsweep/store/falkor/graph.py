@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.model.contributing import reinforced, reinforcing, stating
-from memsweep.model.decay import Rates, age_days, faded
+from memsweep.model.decay import Rates
 from memsweep.model.graph import (
     Edge,
     Entity,
@@ -18,20 +18,22 @@ from memsweep.model.graph import (
     GraphBatch,
     NamedEntities,
     Reinforced,
+    Reinforcement,
     Related,
     RelationDraft,
     RelationOutcome,
+    edge_now,
     entity_now,
     unknown_entity,
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.quarantine import Told, ToldEntity, ToldFact, with_mentions
+from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.text import name_key
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
-from memsweep.store.falkor.auditing import add_event, audit
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.changes import FalkorChanges
 from memsweep.store.falkor.contributions import FalkorOrigins, fact_state
 from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, sole
@@ -62,32 +64,19 @@ class FalkorGraph:
                 add_event(tx, event)
             return done
 
-    def reinforce(
-        self,
-        subject: str,
-        relation: str,
-        target: str,
-        kind: str,
-        amount: float | None,
-        rates: Rates,
-        now: datetime,
-        actor: str,
-        reason: str,
-        origin: Origin = UNKNOWN,
-    ) -> Reinforced:
+    def reinforce(self, asked: Reinforcement) -> Reinforced:
         with self._graph.writing() as tx:
-            ends = (find_key(tx, subject), name_key(relation), find_key(tx, target))
+            ends = (find_key(tx, asked.subject), name_key(asked.relation), find_key(tx, asked.object))
             relations = Relations(tx, [ends])
             found = relations.find(ends)
             if found is None:
-                raise unknown_relation(subject, relation, target)
-            by = origin_key(tx, origin)
-            act = reinforcing(found.key, kind, amount, rates.edge, to_micros(now), fact_state(found.props), by)
+                raise unknown_relation(asked.subject, asked.relation, asked.object)
+            act = reinforcing(found.key, asked, fact_state(found.props), origin_key(tx, asked.origin))
             after = relations.contribute(found, act)
-            if kind == "confirm":
-                _see_ends(tx, ends[::2], to_micros(now), by)
+            if act.act == "confirm":
+                _see_ends(tx, ends[::2], act.at, act.origin)
             relations.write()
-            audit(tx, now, actor, kind, found.props["id"], {}, reason)
+            add_event(tx, asked.event(found.props["id"]))
             return reinforced(found.props["id"], act, after)
 
     def find(self, name_or_id: str) -> int:
@@ -134,20 +123,20 @@ class FalkorGraph:
         """Relations that begin or end at these entities, with what they weigh now."""
         folded = None if kinds is None else [name_key(kind) for kind in kinds]
         rows = self._graph.ask(graph_cypher.EDGES_AT, keys=sorted(keys), kinds=folded)
-        return [_edge(row, rates, now) for row in rows]
+        return [edge_now(row, sources, rates, now) for *row, sources in rows]
 
     def origins(self) -> dict[int, Origin]:
         return FalkorOrigins(self._graph).known()
 
-    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
-        rows = self._graph.ask(graph_cypher.TOLD_FACTS, ids=sorted(ids)) if ids else []
-        return [ToldFact(uid, Told(*made), by) for uid, *made, by in rows]
+    def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
+        rows = self._graph.ask(graph_cypher.FACT_PROVENANCE, ids=sorted(ids)) if ids else []
+        return [FactProvenance(uid, Provenance(*made), by) for uid, *made, by in rows]
 
-    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
-        rows = self._graph.ask(graph_cypher.TOLD_ENTITIES, keys=sorted(keys)) if keys else []
-        told = [row[0] for row in rows]
-        found = self._graph.ask(graph_cypher.TOLD_MENTIONS, keys=told) if told else []
-        return with_mentions(((key, Told(*made), facts) for key, *made, facts in rows), found)
+    def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
+        rows = self._graph.ask(graph_cypher.ENTITY_PROVENANCE, keys=sorted(keys)) if keys else []
+        known = [row[0] for row in rows]
+        found = self._graph.ask(graph_cypher.MENTION_PROVENANCE, keys=known) if known else []
+        return with_mentions(((key, Provenance(*made), facts) for key, *made, facts in rows), found)
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         return fading.decay(self._graph, rates, now, store=store)
@@ -164,10 +153,10 @@ class _Writer:
         self._tx, self._at = tx, to_micros(now)
         self._created: list[str] = []
         ends = [end for draft in batch.relations for end in (draft.subject, draft.object)]
-        told = [end for end in ends if isinstance(end, str)]
+        ids = [end for end in ends if isinstance(end, str)]
         things = [*batch.entities, *(end for end in ends if isinstance(end, NamedThing))]
-        self._names = Names(tx, [*told, *(thing.name for thing in things)])
-        self._by_id = self._names.load_ids(told) if told else {}
+        self._names = Names(tx, [*ids, *(thing.name for thing in things)])
+        self._by_id = self._names.load_ids(ids) if ids else {}
         sources = sorted({findable(draft.source) for draft in batch.relations if draft.source})
         self._sources = dict(map(tuple, tx.ask(gc_cypher.MEMORY_KEYS, ids=sources))) if sources else {}
         self._stated: list[dict[str, int]] = []
@@ -198,7 +187,7 @@ class _Writer:
             return self._seen(found)
         made, uid = NamedThing(thing.name, thing.type or DEFAULT_TYPE), self._new_id("ent")
         self._created.append(uid)
-        return self._names.add(made, uid, self._at, confidence=1.0, handed_in=True, origin=self._origin)
+        return self._names.add(made, uid, self._at, confidence=1.0, explicit=True, origin=self._origin)
 
     def _ends(self, draft: RelationDraft) -> tuple[Known, Known]:
         ends = self._end(draft.subject), self._end(draft.object)
@@ -228,8 +217,8 @@ class _Writer:
         if known is None:
             uid = self._new_id("rel")
             valid = self._at if draft.valid_at is None else to_micros(draft.valid_at)
-            told = {"weight": draft.weight, "handed_in": not draft.source, "valid_at": valid, "origin": self._origin}
-            fact = relations.add(place, draft.relation, uid, self._at, **told)
+            values = {"weight": draft.weight, "handed_in": not draft.source, "valid_at": valid, "origin": self._origin}
+            fact = relations.add(place, draft.relation, uid, self._at, **values)
         else:
             fact, uid = known, known.props["id"]
         memory = self._sources[draft.source] if draft.source else None
@@ -246,11 +235,3 @@ def _see_ends(tx: Transaction, ends: Collection[int], at: int, origin: int | Non
     """A relation from an entity to itself sees it twice."""
     seen = {"at": at, "origin": origin or 0}
     tx.do(graph_cypher.SEE_END, [{"key": key, "times": times, **seen} for key, times in Counter(ends).items()])
-
-
-def _edge(row: Any, rates: Rates, now: datetime) -> Edge:
-    uid, subject, target, relation, base, seen, valid, invalid, sources = row
-    last = from_micros(seen)
-    weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
-    ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
-    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1], tuple(sources))

@@ -41,17 +41,17 @@ EDGES_AT = """
     RETURN r.id, startNode(r).key, endNode(r).key, r.relation, r.weight, r.last_seen, r.valid_at, r.invalid_at,
            collect(CASE WHEN m.trash IS NULL THEN m.id END)"""
 
-TOLD_FACTS = """
+FACT_PROVENANCE = """
     UNWIND $ids AS id MATCH ()-[r:RELATED_TO {id: id}]->() WITH DISTINCT r
     OPTIONAL MATCH (c:Contribution {fact: r.ref})
     WHERE c.trash IS NULL AND c.act IN ['state', 'mention', 'confirm', 'see']
     WITH r, collect(DISTINCT CASE WHEN c IS NULL THEN NULL ELSE coalesce(c.origin, 0) END) AS by
     RETURN r.id, r.origin, r.created_at, r.released_at, by"""
-TOLD_ENTITIES = """
+ENTITY_PROVENANCE = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) WHERE e.origin > 0
     OPTIONAL MATCH (e)-[r:RELATED_TO]-() WITH e, collect(DISTINCT r.id) AS facts
     RETURN e.key, e.origin, e.created_at, facts"""
-TOLD_MENTIONS = """
+MENTION_PROVENANCE = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[n:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
     RETURN DISTINCT e.key, m.origin, m.created_at, m.released_at, n.origin"""
 # What only files of code say is found as code.
@@ -95,18 +95,18 @@ ADD_SOURCE = """
     MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     MERGE (m)-[:STATES {relation: row.relation}]->(e)"""
 FIND = """
-    MATCH (e:Entity {id: $id}) RETURN e.key, 0 AS named, true AS told, true AS pinned, 0 AS seen
+    MATCH (e:Entity {id: $id}) RETURN e.key, 0 AS named, true AS explicit, true AS pinned, 0 AS seen
     UNION ALL
-    MATCH (e:Entity {name_key: $exact}) RETURN e.key, 0 AS named, e.handed_in AS told, e.pinned AS pinned, 0 AS seen
+    MATCH (e:Entity {name_key: $exact}) RETURN e.key, 0 AS named, e.handed_in AS explicit, e.pinned AS pinned, 0 AS seen
     UNION ALL
     MATCH (e:Entity {name_key: $name})
-    RETURN e.key, 1 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen
+    RETURN e.key, 1 AS named, e.handed_in AS explicit, e.pinned AS pinned, e.last_seen AS seen
     UNION ALL
     MATCH (a:Alias {name_key: $name}) WITH a MATCH (e:Entity {ref: toString(a.entity)})
-    RETURN e.key, 2 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen"""
+    RETURN e.key, 2 AS named, e.handed_in AS explicit, e.pinned AS pinned, e.last_seen AS seen"""
 FIND_ANY_CASE = """
     MATCH (e:Entity) WHERE e.name_key STARTS WITH $start
-    RETURN e.key, 3 AS named, e.handed_in AS told, e.pinned AS pinned, e.last_seen AS seen"""
+    RETURN e.key, 3 AS named, e.handed_in AS explicit, e.pinned AS pinned, e.last_seen AS seen"""
 ONCE_NAMED = "MATCH (a:Alias) WHERE a.name_key CONTAINS $search RETURN DISTINCT a.entity"
 
 # fading

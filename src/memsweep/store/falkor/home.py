@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memsweep.errors import Conflict, StoreCorrupt
-from memsweep.model.care import Finding, Restored
+from memsweep.model.audit import AuditEvent
+from memsweep.model.care import Finding, Restored, RestoreRequest
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import copying, cypher
-from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import foreign, portable
 from memsweep.store.file.connect import connect, make_file, plain_errors
@@ -62,7 +63,8 @@ class FalkorHomeKeeper:
             workspace = Workspace(name, meta["description"], from_micros(meta["created_at"]))
             if self._engine.enter(workspace, store):
                 with store.writing() as tx:
-                    audit(tx, now, actor, "repair", cure, {each.invariant: each.count for each in found}, "")
+                    counts = {each.invariant: each.count for each in found}
+                    add_event(tx, AuditEvent(now, actor, "repair", cure, counts))
         return []
 
     def _lost(self) -> list[tuple[str, str]]:
@@ -72,20 +74,11 @@ class FalkorHomeKeeper:
         counted = ((name, graph, GraphHandle(self._engine.link, graph)) for name, graph in strangers)
         return [(name, graph) for name, graph, store in counted if store.ask(cypher.COUNT_MEMORIES)[0][0]]
 
-    def install(
-        self,
-        source: Path,
-        workspace_id: str,
-        *,
-        replace: bool,
-        receipt_id: str,
-        actor: str,
-        now: datetime,
-        progress: CopyProgress | None = None,
-    ) -> Restored:
+    def install(self, source: Path, request: RestoreRequest, progress: CopyProgress | None = None) -> Restored:
         """Make a workspace of a copy: it has no name until it is whole. What an interrupted one left is continued."""
         progress = progress or CopyProgress(passes=2)
-        self._refuse_occupied(workspace_id, replace=replace)
+        workspace_id, now = request.workspace_id, request.now
+        self._refuse_occupied(request)
         with tempfile.TemporaryDirectory(prefix="memsweep-") as folder:
             file = Path(folder) / "rows.db"
             make_file(file)
@@ -99,16 +92,17 @@ class FalkorHomeKeeper:
                     self._verify(graph, db, source, workspace_id, progress)
                     with graph.writing() as tx:
                         counts = {"memories": taken.seal.memories}
-                        audit(tx, now, actor, "restore", str(source), counts, taken.seal.digest)
+                        event = AuditEvent(now, request.actor, "restore", str(source), counts, taken.seal.digest)
+                        add_event(tx, event)
         try:
-            self._refuse_occupied(workspace_id, replace=replace)
-            old = self._engine.replace(workspace, graph, deleted(workspace_id, receipt_id, actor, now))
+            self._refuse_occupied(request)
+            old = self._engine.replace(workspace, graph, deleted(workspace_id, request.receipt_id, request.actor, now))
             if old is None:
                 raise workspace_changed(workspace_id)
         except Conflict:
             self._engine.drop_unfinished(workspace_id, graph.name)
             raise
-        return Restored(workspace_id, taken.seal, receipt_id if old else None, tuple(progress.notes))
+        return Restored(workspace_id, taken.seal, request.receipt_id if old else None, tuple(progress.notes))
 
     def _verify(
         self, graph: GraphHandle, db: apsw.Connection, source: Path, workspace_id: str, progress: CopyProgress
@@ -133,10 +127,10 @@ class FalkorHomeKeeper:
         self._engine.note_unfinished(workspace, made, source, now)
         return made
 
-    def _refuse_occupied(self, workspace_id: str, *, replace: bool) -> None:
-        graph = self._engine.graphs().get(workspace_id)
+    def _refuse_occupied(self, request: RestoreRequest) -> None:
+        graph = self._engine.graphs().get(request.workspace_id)
         if graph is None:
             return
         occupied = not self._engine.has_graph(graph) or GraphHandle(self._engine.link, graph).meta()["keys"] > 0
-        if occupied and not replace:
-            raise workspace_occupied(workspace_id)
+        if occupied and not request.replace:
+            raise workspace_occupied(request.workspace_id)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.ids import findable
 from memsweep.model.memory import last_seen
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
 from memsweep.model.sources import stands_alone
-from memsweep.model.telling import Together
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher, surveying
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
@@ -88,7 +88,7 @@ class FalkorItems:
         said = any_of(list(words))
         return {key for (key,) in self._asked.ask(gc_cypher.WITH_ANY_WORD, words=said)} if said else set()
 
-    def with_words(self, words: Together) -> set[int]:
+    def with_words(self, words: WordGroups) -> set[int]:
         said = having(words.needed, words.groups)
         return {key for (key,) in self._asked.ask(gc_cypher.WITH_ANY_WORD, words=said)}
 

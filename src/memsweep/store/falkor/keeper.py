@@ -27,10 +27,9 @@ from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.file import copying as sealing
 from memsweep.store.file import health
 from memsweep.store.file.connect import plain_errors, snapshot
-from memsweep.store.file.mending import repaired
+from memsweep.store.file.mending import CHANGES_VECTORS, repaired
 
 _LABELS = ("Chunk", "TrashedChunk")
-_OF_VECTORS = {"values", "vectors", "vector_files"}
 _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
 """What the file that is made for looking may have, and the graph has not."""
 
@@ -64,7 +63,7 @@ class FalkorKeeper:
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         """Apply one cure. What is no part of the graph itself is made again from it."""
-        if cure in _OF_VECTORS:
+        if cure in CHANGES_VECTORS:
             self._vectors.forget(self._graph.meta()["generation"])
         if cure == "structure":
             structure.make(self._graph)

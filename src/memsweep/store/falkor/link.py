@@ -186,9 +186,9 @@ class Link:
         kept = {key: value for key, value in self._options.items() if key not in ("host", "port")}
         kept["retry"] = Retry(NoBackoff(), 0)
         used = first.connection_pool.connection_kwargs
-        told = {**kept, "username": used.get("username"), "password": used.get("password")}
+        own = {**kept, "username": used.get("username"), "password": used.get("password")}
         sentinels = [(self._address.host, self._address.port), *others]
-        watch = Sentinel(sentinels, sentinel_kwargs=told, **kept)  # type: ignore[no-untyped-call]
+        watch = Sentinel(sentinels, sentinel_kwargs=own, **kept)  # type: ignore[no-untyped-call]
         return watch.master_for(name)  # type: ignore[no-untyped-call]
 
     def _require_tls(self) -> None:
@@ -214,7 +214,7 @@ class Link:
         with contextlib.suppress(refused.NoPermissionError):  # then the first query tells
             listed = client.execute_command("MODULE", "LIST")
             listed = next(iter(listed.values())) if isinstance(listed, dict) else listed
-            known = {_text(module, b"name"): module.get(b"ver", 0) for module in listed}
+            known = {bytes(module.get(b"name", b"")).decode(): module.get(b"ver", 0) for module in listed}
             if "graph" not in known:
                 raise no_module(self.shown)
             if known["graph"] < OLDEST_MODULE or "vectorset" not in known:
@@ -240,7 +240,3 @@ def change_command(graph: str, query: str, values: dict[str, Any]) -> Command:
 def _key_of(command: Command) -> str:
     """A key of the command; all that is sent together is in the slot of one workspace."""
     return str(command[3] if command[0] == "EVAL" else command[1])
-
-
-def _text(module: Any, name: bytes) -> str:
-    return bytes(module.get(name, b"")).decode()

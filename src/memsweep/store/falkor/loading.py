@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.audit import AuditEvent
 from memsweep.model.contribution import Contribution, FactState
+from memsweep.model.graph_exchange import differs, entity_with, import_event, imported, later_confirmed, relation_with
 from memsweep.model.ids import is_own_id
 from memsweep.model.text import name_key
-from memsweep.model.times import to_micros
-from memsweep.model.whole_graph import EntityRow, GraphDump, Imported, RelationRow, later_confirmed
+from memsweep.model.times import micros_or_none, to_micros
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 from memsweep.store.falkor import cypher, whole_graph_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.contributions import fact_state, note
 from memsweep.store.falkor.naming import Known
 from memsweep.store.falkor.surveying import pages
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.falkor.wire import as_told
+from memsweep.store.falkor.wire import as_returned
 
 NewId = Callable[[str], str]
 NameKeys = tuple[str, str]
@@ -48,15 +48,9 @@ class Loader:
         self._look_up_relations()
         for fact in self._dump.relations:
             self._relation(fact)
-        touched = self._write()
-        counts = {"entities": self._entities_created, "relations": self._relations_created}
-        add_event(self._tx, AuditEvent(now, actor, "import_graph", "", counts, ids=touched))
-        return Imported(
-            entities_created=self._entities_created,
-            entities_known=len(self._dump.entities) - self._entities_created,
-            relations_created=self._relations_created,
-            relations_known=len(self._dump.relations) - self._relations_created,
-        )
+        done = imported(self._dump, self._entities_created, self._relations_created)
+        add_event(self._tx, import_event(done, self._write(), actor, now))
+        return done
 
     def _look_up_entities(self) -> None:
         names = ("name_key", "type_key", "confidence", "handed_in", "pinned", "created_at", "last_seen", "id")
@@ -81,9 +75,8 @@ class Loader:
         self._taken |= {uid for (uid,) in pages(self._tx, whole_graph_cypher.RELATION_IDS, ids=ids)}
         self._taken |= {uid for (uid,) in self._tx.ask(whole_graph_cypher.TRASHED_RELATION_IDS)} if ids else set()
 
-    def _entity(self, thing: EntityRow) -> None:
+    def _entity(self, thing: ExportedEntity) -> None:
         place = _names(thing)
-        created, seen = to_micros(thing.created_at), to_micros(thing.last_seen)
         known = self._entities.get(place)
         if known is None:
             known = self._entities[place] = self._made(
@@ -95,23 +88,15 @@ class Loader:
                 confidence=thing.confidence,
                 handed_in=thing.handed_in,
                 pinned=thing.pinned,
-                created_at=created,
-                last_seen=seen,
+                created_at=to_micros(thing.created_at),
+                last_seen=to_micros(thing.last_seen),
             )
             self._entities_created += 1
         else:
-            _change(
-                known,
-                confidence=_later(known.props["confidence"], known.props["last_seen"], thing.confidence, seen),
-                handed_in=known.props["handed_in"] or thing.handed_in,
-                pinned=known.props["pinned"] or thing.pinned,
-                created_at=min(created, known.props["created_at"]),
-                last_seen=max(seen, known.props["last_seen"]),
-            )
+            _change(known, entity_with(known.props, thing, _later))
         self._of_file[thing.id] = known
 
-    def _relation(self, fact: RelationRow) -> None:
-        created, seen = to_micros(fact.created_at), to_micros(fact.last_seen)
+    def _relation(self, fact: ExportedRelation) -> None:
         place = self._place(fact)
         known = self._relations.get(place)
         if known is None:
@@ -122,9 +107,9 @@ class Loader:
                 weight=fact.weight,
                 evidence=fact.evidence,
                 handed_in=fact.handed_in,
-                created_at=created,
-                last_seen=seen,
-                valid_at=_micros(fact.valid_at),
+                created_at=to_micros(fact.created_at),
+                last_seen=to_micros(fact.last_seen),
+                valid_at=micros_or_none(fact.valid_at),
                 invalid_at=place[3],
             )
             self._relations[place] = made
@@ -132,14 +117,7 @@ class Loader:
             self._note(made, None)
             return
         before = fact_state(known.props)
-        _change(
-            known,
-            weight=_later(known.props["weight"], known.props["last_seen"], fact.weight, seen),
-            evidence=max(known.props["evidence"], fact.evidence),
-            handed_in=known.props["handed_in"] or fact.handed_in,
-            created_at=min(created, known.props["created_at"]),
-            last_seen=max(seen, known.props["last_seen"]),
-        )
+        _change(known, relation_with(known.props, fact, _later))
         if fact_state(known.props) != before:
             self._note(known, before)
 
@@ -149,17 +127,17 @@ class Loader:
 
     def _aliases(self) -> list[dict[str, Any]]:
         """Other names of what was taken in: a name that an entity has is no other name of another."""
-        told = [
+        aliases = [
             (thing, name, kind) for thing in self._dump.entities for name, kind in json.loads(thing.aliases or "[]")
         ]
-        if not told:
+        if not aliases:
             return []
-        places = {(name_key(name), name_key(kind)) for _, name, kind in told}
+        places = {(name_key(name), name_key(kind)) for _, name, kind in aliases}
         named = pages(self._tx, whole_graph_cypher.LOAD_ENTITIES, names=sorted({name for name, _ in places}))
         taken = {*self._entities, *((row[1], row[2]) for row in named)}
         taken |= {(name, kind) for _, name, kind, _ in self._tx.ask(whole_graph_cypher.ALIASES)}
         rows = []
-        for thing, name, kind in told:
+        for thing, name, kind in aliases:
             place = name_key(name), name_key(kind)
             if place not in taken:
                 taken.add(place)
@@ -184,9 +162,9 @@ class Loader:
         renamed = {alias["entity"] for alias in aliases}
         return tuple(each.props["id"] for each in entities if each.is_new or each.set or each.key in renamed)
 
-    def _place(self, fact: RelationRow) -> Place:
+    def _place(self, fact: ExportedRelation) -> Place:
         ends = self._of_file[fact.source].key, self._of_file[fact.target].key
-        return ends[0], name_key(fact.relation), ends[1], _micros(fact.invalid_at)
+        return ends[0], name_key(fact.relation), ends[1], micros_or_none(fact.invalid_at)
 
     def _made(self, **props: Any) -> Known:
         key = self._tx.new_key()
@@ -200,17 +178,13 @@ class Loader:
         return chosen
 
 
-def _names(thing: EntityRow) -> NameKeys:
+def _names(thing: ExportedEntity) -> NameKeys:
     return name_key(thing.name), name_key(thing.type)
 
 
-def _micros(moment: datetime | None) -> int | None:
-    return None if moment is None else to_micros(moment)
-
-
-def _change(known: Known, **after: Any) -> None:
+def _change(known: Known, after: Mapping[str, Any]) -> None:
     """Only what becomes different is a change."""
-    if any(known.props[name] != value for name, value in after.items()):
+    if differs(known.props, after):
         known.change(**after)
 
 
@@ -221,5 +195,5 @@ def _changes(known: Iterable[Known]) -> list[dict[str, Any]]:
 
 def _later(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
     """The server tells fifteen digits: a weight that agrees in them is the same."""
-    same = ours is not None and theirs is not None and as_told(ours) == as_told(theirs)
+    same = ours is not None and theirs is not None and as_returned(ours) == as_returned(theirs)
     return later_confirmed(ours, our_time, ours if same else theirs, their_time)

@@ -11,7 +11,7 @@ from memsweep.model.superseding import Pair, bases_from, bases_text
 from memsweep.store.falkor import memory_act_cypher as own
 from memsweep.store.falkor import superseding_cypher
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention, PlacedMention
+from memsweep.store.ports.memory_acts import Link, MentionAt, MentionRow, PlacedMention
 from memsweep.store.stored import mapping, to_json
 
 
@@ -57,7 +57,7 @@ class FalkorMemoryActs:
     def mentioned_by(self, origins: Collection[int]) -> set[int]:
         return {memory for (memory,) in self._tx.ask(own.MENTIONED_BY, origins=sorted(origins))} if origins else set()
 
-    def add_mentions(self, mentions: Iterable[NewMention]) -> None:
+    def add_mentions(self, mentions: Iterable[MentionRow]) -> None:
         """Either end may be in the trash by now."""
         if rows := [each._asdict() for each in mentions]:
             for step in own.ADD_MENTION:

@@ -50,11 +50,11 @@ class FalkorMoves:
     def drop(self, receipts: Collection[int]) -> None:
         self._tx.do(merging_cypher.DROP_MOVES, sorted(receipts))
 
-    def hand_over(self, twins: Mapping[int, int], receipts: Collection[int]) -> None:
+    def hand_over(self, namesakes: Mapping[int, int], receipts: Collection[int]) -> None:
         rows = [
-            {"entity": entity, "twin": twin, "receipt": receipt}
+            {"entity": entity, "namesake": namesake, "receipt": receipt}
             for receipt in sorted(receipts)
-            for entity, twin in sorted(twins.items())
+            for entity, namesake in sorted(namesakes.items())
         ]
         for step in merging_cypher.HAND_OVER:
             self._tx.do(step, rows)

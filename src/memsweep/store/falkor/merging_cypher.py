@@ -20,13 +20,13 @@ DROP_MOVES = "MATCH (m:MergeMove {receipt: row}) DELETE m"
 # Another entity stands for one that does not come back, or that is gone for good. Entities are known by their
 # versions, and this is another one: a merge cannot make it as it was.
 _TAKEN_OVER = "MATCH (m:MergeMove {receipt: row.receipt}) WHERE"
-MOVE_TARGETS = f"{_TAKEN_OVER} m.kind IN ['target', 'split'] AND m.a = row.entity SET m.a = row.twin SET m.c = NULL"
-MOVE_NAMES = f"{_TAKEN_OVER} m.kind IN ['name', 'split name'] AND m.a = row.entity SET m.a = row.twin"
+MOVE_TARGETS = f"{_TAKEN_OVER} m.kind IN ['target', 'split'] AND m.a = row.entity SET m.a = row.namesake SET m.c = NULL"
+MOVE_NAMES = f"{_TAKEN_OVER} m.kind IN ['name', 'split name'] AND m.a = row.entity SET m.a = row.namesake"
 MOVE_MENTION_MOVES = (
     f"{_TAKEN_OVER} m.kind IN ['mention', 'split mention', 'split subject', 'split object'] AND m.c = row.entity"
-    " SET m.c = row.twin"
+    " SET m.c = row.namesake"
 )
-MOVE_PARTS = f"{_TAKEN_OVER} m.kind = 'split' AND m.b = row.entity SET m.b = row.twin"
+MOVE_PARTS = f"{_TAKEN_OVER} m.kind = 'split' AND m.b = row.entity SET m.b = row.namesake"
 HAND_OVER = (MOVE_TARGETS, MOVE_NAMES, MOVE_MENTION_MOVES, MOVE_PARTS)
 
 # other names

@@ -105,7 +105,7 @@ class Names:
         now: int,
         *,
         confidence: float,
-        handed_in: bool,
+        explicit: bool,
         named: str = "",
         origin: int | None = None,
     ) -> Known:
@@ -119,7 +119,7 @@ class Names:
             "type": thing.type or DEFAULT_TYPE,
             "type_key": name_key(thing.type or DEFAULT_TYPE),
             "confidence": confidence,
-            "handed_in": handed_in,
+            "handed_in": explicit,
             "pinned": False,
             "created_at": now,
             "last_seen": now,

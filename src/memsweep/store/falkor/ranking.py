@@ -39,12 +39,12 @@ class Ranking:
             [(cypher.COUNT_CHUNKS, {}), (cypher.HIDDEN_TERMS, {}), _counting(self._uncounted(words))] if words else []
         )
 
-    def words_for(self, query: str, told: Sequence[list[Row]]) -> dict[str, int]:
+    def words_for(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
         """The words to ask for, each with the number of chunks that have it."""
         words = _askable(query)
         if not words:
             return {}
-        (((total,),), hidden, counts) = told
+        (((total,),), hidden, counts) = replies
         total -= len(hidden)
         if not 0.9 * self._counted_at <= total <= 1.1 * self._counted_at or total < _SMALL:
             if self._frequency and len(self._uncounted(words)) < len(words):

@@ -9,18 +9,18 @@ from typing import Any
 from memsweep.model.ids import findable
 from memsweep.model.plan import counts_of
 from memsweep.model.receipts import Held, StoredReceipt
-from memsweep.model.times import from_micros, to_micros
-from memsweep.store.changes import NewReceipt, ReceiptRow
+from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.falkor import receipt_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
-from memsweep.store.receipt_values import held_by, stored_receipt
+from memsweep.store.ports.receipts import NewReceipt, ReceiptRow
+from memsweep.store.receipt_values import held_by, receipt_row, stored_receipt
 from memsweep.store.stored import to_json
 
 _ALL = 1 << 60
 
 
 class FalkorReceipts:
-    """Implements `memsweep.store.changes.ReceiptRows`."""
+    """Implements `memsweep.store.ports.receipts.ReceiptRows`."""
 
     def __init__(self, asked: GraphHandle | Transaction) -> None:
         self._asked = asked
@@ -61,7 +61,7 @@ class FalkorReceipts:
             "created_at": to_micros(receipt.created_at),
             "counts": to_json(counts_of(receipt.totals)),
             "skipped": to_json(list(receipt.skipped)),
-            "undone_at": None if receipt.undone_at is None else to_micros(receipt.undone_at),
+            "undone_at": micros_or_none(receipt.undone_at),
         }
         tx.do(receipt_cypher.ADD, [row])
         return key
@@ -74,8 +74,4 @@ class FalkorReceipts:
 
     def _rows(self, query: str, **values: Any) -> list[ReceiptRow]:
         rows = self._asked.ask(query, **values)
-        return [ReceiptRow(key, uid, plan, _moment(undone), _moment(purged)) for key, uid, plan, undone, purged in rows]
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
+        return [receipt_row(*row) for row in rows]

@@ -48,56 +48,35 @@ def no_tls(where: str, said: str) -> errors.StoreError:
     )
 
 
-def _wrong_password(where: str, said: str) -> errors.StoreError:
-    return errors.StoreError(
-        f"the FalkorDB server at {where} refuses the user or the password ({said}).",
-        hint="Correct `store` in the settings.",
-    )
+def _sentence(kind: type[errors.StoreError], says: str, hint: str) -> Sentence:
+    return lambda where, said: kind(says.format(where=where, said=said), hint=hint)
 
 
-def _loading(where: str, said: str) -> errors.StoreError:
-    return errors.StoreBusy(f"the FalkorDB server at {where} is still loading its data.", hint="Try again in a while.")
-
-
-def _read_only(where: str, said: str) -> errors.StoreError:
-    return errors.StoreReadOnly(
-        f"the FalkorDB server at {where} takes no writes ({said}).", hint="Name the primary in `store`."
-    )
-
-
-def _full(where: str, said: str) -> errors.StoreError:
-    return errors.StoreFull(
-        f"the FalkorDB server at {where} has no room left ({said}).", hint="Raise its maxmemory or its disk."
-    )
-
-
-def _gave_up(where: str, said: str) -> errors.StoreError:
-    return errors.StoreBusy(
-        f"the FalkorDB server at {where} gave up a query that took too long; nothing was changed.",
-        hint="Try again, or raise its TIMEOUT_MAX.",
-    )
-
-
-def _moving(where: str, said: str) -> errors.StoreError:
-    return errors.StoreBusy(
-        f"the FalkorDB cluster at {where} is moving this workspace to another node.", hint="Try again in a while."
-    )
-
-
-def _silent(where: str, said: str) -> errors.StoreError:
-    return errors.StoreAway(
-        f"the FalkorDB server at {where} does not answer ({said}).",
-        hint="A change that was asked for may still be made: look before you ask for it again.",
-    )
-
-
-def _away(where: str, said: str) -> errors.StoreError:
-    return errors.StoreAway(
-        f"the FalkorDB server at {where} cannot be reached ({said}).",
-        hint="Start it, or correct `store` in the settings.",
-    )
-
-
+_SERVER = "the FalkorDB server at {where}"
+_wrong_password = _sentence(
+    errors.StoreError, _SERVER + " refuses the user or the password ({said}).", "Correct `store` in the settings."
+)
+_loading = _sentence(errors.StoreBusy, _SERVER + " is still loading its data.", "Try again in a while.")
+_read_only = _sentence(errors.StoreReadOnly, _SERVER + " takes no writes ({said}).", "Name the primary in `store`.")
+_full = _sentence(errors.StoreFull, _SERVER + " has no room left ({said}).", "Raise its maxmemory or its disk.")
+_gave_up = _sentence(
+    errors.StoreBusy,
+    _SERVER + " gave up a query that took too long; nothing was changed.",
+    "Try again, or raise its TIMEOUT_MAX.",
+)
+_moving = _sentence(
+    errors.StoreBusy,
+    "the FalkorDB cluster at {where} is moving this workspace to another node.",
+    "Try again in a while.",
+)
+_silent = _sentence(
+    errors.StoreAway,
+    _SERVER + " does not answer ({said}).",
+    "A change that was asked for may still be made: look before you ask for it again.",
+)
+_away = _sentence(
+    errors.StoreAway, _SERVER + " cannot be reached ({said}).", "Start it, or correct `store` in the settings."
+)
 # In this order: the first that fits is what is said.
 _REFUSALS: tuple[tuple[tuple[type[Exception], ...], tuple[str, ...], Sentence], ...] = (
     ((), ("CERTIFICATE_VERIFY_FAILED",), _untrusted),

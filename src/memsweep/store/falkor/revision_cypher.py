@@ -24,7 +24,7 @@ PIECES = """
     RETURN m.key, c.position, c.key, c.id, c.text, c.start, c.first_line, c.last_line, e.data, c.stream,
            c.stream_position, c.symbol, c.symbol_kind, c.words, mentions"""
 CHUNKS = "MATCH (m:{memory} {{ref: toString($key)}})-[:HAS_CHUNK]->(c) RETURN c.key"
-TWINS = """
+DUPLICATES = """
     MATCH (m:Memory {content_hash: $hash}) WHERE m.source <> $code_source AND m.text = $text
     RETURN m.key, m.id, m.thread"""
 LAST_PLACE = "MATCH (t:Thread {ref: toString($thread)}) RETURN t.last"

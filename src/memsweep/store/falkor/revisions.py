@@ -6,7 +6,7 @@ import base64
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision, mentioned_by
 from memsweep.model.text import content_hash
@@ -80,14 +80,14 @@ class FalkorTexts:
             found[memory].append(Piece(uid, text, start, first, last, data, *place))
         return found
 
-    def twin(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
+    def duplicate_of(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
         asked = {"hash": memory.content_hash.hex(), "text": memory.text}
-        rows = self._tx.ask(own.TWINS, code_source=CODE_SOURCE, **asked)
+        rows = self._tx.ask(own.DUPLICATES, code_source=CODE_SOURCE, **asked)
         others = ((uid, thread) for key, uid, thread in rows if key != memory.key and key not in besides)
         return next((uid for uid, thread in others if thread == memory.thread), None)
 
-    def is_buried(self, content_hash: bytes) -> bool:
-        return bool(self._tx.ask(gc_cypher.BURIED, hashes=[content_hash.hex()]))
+    def is_tombstoned(self, content_hash: bytes) -> bool:
+        return bool(self._tx.ask(gc_cypher.TOMBSTONED, hashes=[content_hash.hex()]))
 
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
         said = {
@@ -112,8 +112,8 @@ class FalkorTexts:
         return origin_key(self._tx, origin)
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
-        told = writing.Told(memory, list(chunks), {}, origin_key(self._tx, new.origin))
-        return writing.add_names(self._tx, new, new.mentions, told)[0]
+        carrier = StatedIn(memory, list(chunks), origin_key(self._tx, new.origin))
+        return writing.add_names(self._tx, new, new.mentions, carrier)[0]
 
     def _both(self, query: str, keys: Collection[int]) -> list[Any]:
         """What is live and what is in the trash, in one go."""

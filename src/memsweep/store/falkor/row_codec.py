@@ -56,8 +56,8 @@ _LISTS = {"tags", "refs", "chunks"}
 
 def comparable(row: Mapping[str, Any]) -> Row:
     """A row as it can be compared: lists however they were written, and the fifteen digits that the server tells."""
-    told = {name: json.loads(value) if name in _LISTS else value for name, value in row.items()}
-    return {name: round(value, 12) if isinstance(value, float) else value for name, value in told.items()}
+    values = {name: json.loads(value) if name in _LISTS else value for name, value in row.items()}
+    return {name: round(value, 12) if isinstance(value, float) else value for name, value in values.items()}
 
 
 def to_row(table: str, node: Mapping[str, Any]) -> Row:

@@ -57,14 +57,10 @@ def statements_about(graph: GraphHandle, asked: FactWords, *, ended: bool, limit
     given = {
         "named": list(asked.names),
         "begins": "|".join(f"{start}*" for start in asked.names_begin) or _LAST_LETTER,
-        "kind_ranges": _ranges(asked.relations_begin),
+        "kind_ranges": [[start, start + _LAST_LETTER] for start in asked.relations_begin],
         "code_kinds": [kind.lower() for kind in sorted(CODE_RELATIONS)],
     }
     return list(map(statement, graph.ask(graph_cypher.STATEMENTS_ABOUT, **given, ended=ended, limit=limit)))
-
-
-def _ranges(beginnings: Iterable[str]) -> list[list[str]]:
-    return [[start, start + _LAST_LETTER] for start in beginnings]
 
 
 def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:

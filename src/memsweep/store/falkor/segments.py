@@ -13,21 +13,23 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.falkor import context_cypher, gc_cypher
-from memsweep.store.falkor.auditing import audit
-from memsweep.store.falkor.holding import Holding
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.items import FalkorItems
+from memsweep.store.falkor.loaded_segments import LoadedSegments
 from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.origins import about, origin_key
 from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.plans import CONTEXT
-from memsweep.store.ports.windows import OriginOf, Summary
+from memsweep.store.ports.segments import Summary
+from memsweep.store.ports.windows import OriginOf
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 
@@ -80,7 +82,7 @@ class FalkorWindow:
         self.state = WindowState(
             tokens, segments, stashed, changes, full_from, counted_by, json.loads(config), json.loads(focus)
         )
-        self._segments = Holding(asked, self._key, is_new=self._new is not None)
+        self._segments = LoadedSegments(asked, self._key, is_new=self._new is not None)
         self._added: list[int] = []
         self._set: dict[int, dict[str, Any]] = {}
         self._trashed: dict[int, int] = {}
@@ -241,7 +243,7 @@ class FalkorWindow:
         self._receipts[receipt] |= receipt_values(stashed, deleted, refused)
 
     def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
-        audit(self._tx, now, actor, action, subject, counts, reason)
+        add_event(self._tx, AuditEvent(now, actor, action, subject, counts, reason))
 
     def _write(self, key: int, *, raises_version: bool = False, **values: Any) -> None:
         """What the collector counts about a segment is no change of the segment: its version stays."""
@@ -264,7 +266,7 @@ _COUNTED = {"gc_survival_count", "generation", "pinned"}
 
 
 class FalkorSegmentRows:
-    """Implements `memsweep.store.ports.windows.SegmentRows`."""
+    """Implements `memsweep.store.ports.segments.SegmentRows`."""
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx

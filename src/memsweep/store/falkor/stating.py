@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
-from typing import NamedTuple
 
-from memsweep.model.contribution import Contribution, FactState
+from memsweep.model.contribution import Speaker
 from memsweep.model.memory import NamedThing, NewFact, NewMemory
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
-from memsweep.model.vocabulary import Act
 from memsweep.store.falkor.contributions import fact_state
 from memsweep.store.falkor.naming import Ends, Known, Relations
 
@@ -22,25 +20,16 @@ def fact_places(entities: Mapping[NamedThing, Known], facts: Sequence[NewFact]) 
     ]
 
 
-class By(NamedTuple):
-    """Who says something: the memory that it is in, its origin, when, and how fast facts fade."""
-
-    memory: int
-    origin: int | None
-    at: int
-    rate: float
-
-
-def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory, by: By) -> dict[int, Ends]:
+def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory, by: Speaker) -> dict[int, Ends]:
     """Create each relation, or strengthen it if it is known; their keys, and where they belong."""
     explicit = {}
     for fact, place in zip(new.facts, places, strict=True):
         known = relations.find(place)
         before = None if known is None else fact_state(known.props)
         if known is None:
-            told = {"weight": 1.0 if fact.fact.weight is None else fact.fact.weight, "origin": by.origin}
-            known = relations.add(place, fact.fact.relation, fact.id, by.at, **told)
-        relations.contribute(known, _act("state", known.key, before, by)._replace(value=fact.fact.weight))
+            values = {"weight": 1.0 if fact.fact.weight is None else fact.fact.weight, "origin": by.origin}
+            known = relations.add(place, fact.fact.relation, fact.id, by.at, **values)
+        relations.contribute(known, by.act("state", known.key, before)._replace(value=fact.fact.weight))
         explicit[known.key] = place
     return explicit
 
@@ -51,7 +40,7 @@ def mention_again(
     spoken_of: Mapping[int, Known],
     mentions: Iterable[tuple[int, int]],
     texts: Mapping[int, str],
-    by: By,
+    by: Speaker,
 ) -> None:
     """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown."""
     names: dict[int, dict[int, str]] = defaultdict(dict)
@@ -67,8 +56,4 @@ def mention_again(
             if subject in named and target in named
         )
         if any(said):
-            relations.contribute(known, _act("mention", known.key, fact_state(known.props), by))
-
-
-def _act(act: Act, relation: int, before: FactState | None, by: By) -> Contribution:
-    return Contribution(relation, act, by.at, by.rate, origin=by.origin, memory=by.memory, before=before)
+            relations.contribute(known, by.act("mention", known.key, fact_state(known.props)))

@@ -2,48 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-from memsweep.model.memory import (
-    EmbeddingModel,
-    Memory,
-    MemoryDraft,
-    NewMemory,
-    Remembered,
-    Stats,
-    vector_bytes,
-)
+from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, vector_bytes
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import moment_or_none, to_micros
 from memsweep.store.falkor import (
     candidates,
-    code,
     cypher,
     gc_cypher,
     origins,
-    reembedding,
+    repeats,
     revision_cypher,
     searching,
     superseding_cypher,
-    twins,
     words,
     writing,
 )
+from memsweep.store.falkor.code import FalkorCodeFiles
 from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.ranking import Ranking
+from memsweep.store.falkor.reembedding import FalkorReembedding
 from memsweep.store.falkor.segments import FalkorSegments
-from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
 from memsweep.store.memory_row import memory_of
-from memsweep.store.ports.memories import Embed
 from memsweep.store.refusals import other_query_model
 
 
@@ -55,6 +44,8 @@ class FalkorStore:
         self._graph = graph
         self._vectors = VectorSet(graph)
         self._ranking = Ranking(graph)
+        self.code = FalkorCodeFiles(graph, self._vectors)
+        self.reembedding = FalkorReembedding(graph, self._vectors)
         self.collector = FalkorCollector(graph, self._vectors)
         self.segments = FalkorSegments(graph)
         self.graph = FalkorGraph(graph)
@@ -70,20 +61,20 @@ class FalkorStore:
         ((number,),) = self._graph.ask(gc_cypher.REVISION)
         return f"{self._graph.name.rpartition(':')[2]}-{number}"
 
-    def touch_twin(
+    def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
         if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
             return None
         with self._graph.writing() as tx:
-            return twins.touch_twin(tx, draft, content_hash, now, origin)
+            return repeats.touch_existing(tx, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         look = self._vectors.look()
         ahead = [*writing.about(new), *origins.about(self._graph, new.origin), look.lacking]
         with self._graph.writing(ahead=ahead, reads=look.commands) as tx:
             self._vectors.follow(tx)
-            return twins.add_to_twin(tx, new) or writing.add(tx, new, model)
+            return repeats.add_to_existing(tx, new) or writing.add(tx, new, model)
 
     def memory(self, memory_id: str) -> Memory | None:
         of_itself = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)
@@ -103,7 +94,7 @@ class FalkorStore:
         chunks, entities, relations, stale = (row[0] for row in others)
         meta = self._graph.meta()
         model = writing.model_of(meta)
-        oldest, newest = (None if at is None else from_micros(at) for at in span)
+        oldest, newest = (moment_or_none(at) for at in span)
         return Stats(
             workspace_id=self.workspace_id,
             total_memories=memories,
@@ -161,72 +152,5 @@ class FalkorStore:
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         return words.matched(query, texts)
 
-    def code_roots(self) -> list[str]:
-        return code.roots(self._graph)
-
-    def code_files(self, root: str) -> list[KnownFile]:
-        return code.known_files(self._graph, root)
-
-    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
-        return code.chunk_hashes(self._graph, memory_ids)
-
-    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
-        rows = self._graph.ask(gc_cypher.BURIED, hashes=[digest.hex() for digest in hashes])
-        return {bytes.fromhex(digest) for (digest,) in rows}
-
-    def write_files(
-        self,
-        root: str,
-        files: Sequence[FileWrite],
-        model: EmbeddingModel,
-        now: datetime,
-        new_id: Callable[[str], str],
-        origin: Origin = UNKNOWN,
-    ) -> None:
-        dropped: list[int] = []
-        with self._writing_vectors() as tx:
-            writing.claim_model(tx, model)
-            dropped += code.write_files(tx, root, files, to_micros(now), new_id, origin)
-            self._vectors.announce(tx.meta["generation"], dropped)
-        if dropped:
-            self._vectors.dismiss(tx.meta["generation"])
-
-    def end_run(self, run: RunEnd, now: datetime) -> None:
-        with self._graph.writing() as tx:
-            code.end_run(tx, run, now)
-
-    def code_totals(self, root: str) -> CodeTotals:
-        return code.totals(self._graph, root)
-
-    def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
-        self._begin_stage(model)
-        with self._graph.writing() as tx:
-            return reembedding.unstaged(tx, limit)
-
-    def stage_vectors(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
-        self._begin_stage(model)
-        with self._graph.writing() as tx:
-            reembedding.stage(tx, vectors)
-
-    def switch_model(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
-        self._begin_stage(model)
-        before = self._graph.meta()["generation"]
-        with self._writing_vectors() as tx:
-            missing = reembedding.switch(tx, model, embed, at_most)
-        if missing == 0:
-            self._vectors.forget(before)
-        return missing
-
     def close(self) -> None:
         """Connections belong to the engine."""
-
-    def _begin_stage(self, model: EmbeddingModel) -> None:
-        if not reembedding.begun(self._graph.meta().get("staged_model"), model):
-            with self._graph.writing() as tx:
-                reembedding.start(tx, model)
-
-    @contextmanager
-    def _writing_vectors(self) -> Iterator[Transaction]:
-        """A transaction that may bring new vectors: they are in the set before the next writer's turn."""
-        with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
-            yield tx

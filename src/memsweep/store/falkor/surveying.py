@@ -7,13 +7,13 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 from memsweep.model.memory import last_seen
-from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey, spoken_of
+from memsweep.model.plan import MemoryRow, Survey, SurveyedEntity, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.model.sources import stands_alone
 from memsweep.store.falkor import gc_cypher, superseding_cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
-from memsweep.store.surveys import reads_edges, reads_entities, reads_unspoken_only
+from memsweep.store.surveys import reads_edges, reads_entities, reads_unmentioned_only
 
 _ATTEMPTS = 5
 _PAGE = 1_000
@@ -87,12 +87,12 @@ def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entit
         memories=[_memory(row, verified) for row in rows],
         chunk_counts=dict(map(tuple, chunks)),
         supersessions=sorted((old, new, at) for old, new, at in links),
-        entities=[EntityRow(*row) for row in things],
+        entities=[SurveyedEntity(*row) for row in things],
         mentions=[(memory, entity) for memory, entity in mentions],
         edges=[pair for key, pair in ends.items() if key in alone or key not in held],
         stated=[(memory, *ends[relation]) for memory, relation, _ in statements if relation not in alone],
         relations=[
-            RelationRow(key, version, subject, target, weight, seen, ended, key in held)
+            SurveyedRelation(key, version, subject, target, weight, seen, ended, key in held)
             for subject, target, key, _, _, version, weight, seen, ended in edges
         ],
     )
@@ -100,13 +100,13 @@ def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entit
 
 def _graph(
     asked: GraphHandle | Transaction, needs: Collection[str], standing: list[tuple[int, int]], spoken: set[int]
-) -> tuple[list[EntityRow], list[tuple[int, int]]]:
+) -> tuple[list[SurveyedEntity], list[tuple[int, int]]]:
     """Who asks for ways gets every relation; to everyone else it only matters what they connect."""
-    if reads_unspoken_only(needs):
+    if reads_unmentioned_only(needs):
         every = [key for (key,) in asked.ask(gc_cypher.ENTITY_KEYS)]
         keys, edges = without_root(every, standing, spoken)
-        return [EntityRow(*row) for row in pages(asked, gc_cypher.THESE_ENTITIES, keys=keys)], edges
-    entities = [EntityRow(*row) for row in asked.ask(gc_cypher.ENTITIES)]
+        return [SurveyedEntity(*row) for row in pages(asked, gc_cypher.THESE_ENTITIES, keys=keys)], edges
+    entities = [SurveyedEntity(*row) for row in asked.ask(gc_cypher.ENTITIES)]
     return entities, standing if "ways" in needs else spanning([entity.key for entity in entities], standing)
 
 
@@ -123,10 +123,10 @@ def _memory(row: Row, verified: dict[int | None, int]) -> MemoryRow:
     return MemoryRow(key, version, is_code, stale, pinned, created, seen, expires, bytes.fromhex(digest))
 
 
-def _relations(asked: GraphHandle | Transaction) -> list[RelationRow]:
+def _relations(asked: GraphHandle | Transaction) -> list[SurveyedRelation]:
     rows, statements = asked.ask_all((gc_cypher.RELATION_ROWS, {}), (gc_cypher.STATEMENTS, {}))
     stated = {relation for _, relation in statements}
-    return [RelationRow._make((*row, row[0] in stated)) for row in rows]
+    return [SurveyedRelation._make((*row, row[0] in stated)) for row in rows]
 
 
 def _edges(

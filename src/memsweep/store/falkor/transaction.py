@@ -77,20 +77,20 @@ class GraphHandle:
         sent = [command for command in asked if command not in known]
         meta, *replies = self.link.read_all([self.question(cypher.META), *sent])
         self.seen = seen = rows_of(meta)[0][0]
-        told = dict(zip(sent, replies, strict=True))
+        answers = dict(zip(sent, replies, strict=True))
         if seen["revision"] != revision:
             outdated = [command for command in asked if command in known]
-            told |= zip(outdated, self.link.read_all(outdated) if outdated else (), strict=True)
+            answers |= zip(outdated, self.link.read_all(outdated) if outdated else (), strict=True)
             known = {}
-        known = {command: reply for command, reply in {**known, **told}.items() if command in steady}
+        known = {command: reply for command, reply in {**known, **answers}.items() if command in steady}
         self._steady = seen["revision"], known
-        return seen, [told[command] if command in told else known[command] for command in asked]
+        return seen, [answers[command] if command in answers else known[command] for command in asked]
 
     def looked_up(self, query: str) -> list[Row]:
         """What is steady as the last look had it; asked for where none has asked, or something was written since."""
         revision, known = self._steady
-        told = known.get(self.question(query)) if revision == self.seen.get("revision") else None
-        return self.ask(query) if told is None else rows_of(told)
+        answer = known.get(self.question(query)) if revision == self.seen.get("revision") else None
+        return self.ask(query) if answer is None else rows_of(answer)
 
     def meta(self) -> dict[str, Any]:
         """What the workspace says of itself."""
@@ -104,8 +104,8 @@ class GraphHandle:
 
     def size_bytes(self) -> int:
         """The server counts whole megabytes; less is an estimate by the number of nodes."""
-        told = self.link.read("GRAPH.MEMORY", "USAGE", self.name)
-        megabytes = told.get(b"total_graph_sz_mb", 0) if isinstance(told, dict) else told[1]
+        answers = self.link.read("GRAPH.MEMORY", "USAGE", self.name)
+        megabytes = answers.get(b"total_graph_sz_mb", 0) if isinstance(answers, dict) else answers[1]
         return int(megabytes) << 20 or self.ask(cypher.COUNT_NODES)[0][0] * _NODE_BYTES
 
     @contextmanager
@@ -149,8 +149,8 @@ class GraphHandle:
             raise
         ((meta,),), *rows = rows_of_each(replies[0])
         self.seen = meta
-        told = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
-        return Transaction(self, token, meta, told, dict(zip(reads, replies[1:], strict=True)))
+        answers = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
+        return Transaction(self, token, meta, answers, dict(zip(reads, replies[1:], strict=True)))
 
     def _wait_for_lease(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -173,14 +173,14 @@ class Transaction:
         graph: GraphHandle,
         token: str,
         meta: Mapping[str, Any],
-        told: Mapping[str, list[Row]],
+        answers: Mapping[str, list[Row]],
         replies: Mapping[Command, Any],
     ) -> None:
         self.meta = dict(meta)
         self.origins = graph.origins
         self.new_origins: dict[Origin, int] = {}  # which this transaction makes
         self._graph, self._token = graph, token
-        self._told, self._replies = told, replies
+        self._answers, self._replies = answers, replies
         self._steps: list[tuple[str, list[Any]]] = []
         self._beside: list[Command] = []
         self._set: dict[str, Any] = {}
@@ -193,12 +193,12 @@ class Transaction:
 
     def ask_all(self, *queries: Query) -> list[list[Row]]:
         """What was asked ahead is known, for nobody else writes meanwhile."""
-        texts = [with_values(*each) if self._told else "" for each in queries]
-        missing = [each for each, text in zip(queries, texts, strict=True) if text not in self._told]
+        texts = [with_values(*each) if self._answers else "" for each in queries]
+        missing = [each for each, text in zip(queries, texts, strict=True) if text not in self._answers]
         if missing:
             self._renew()
         fresh = iter(self._graph.ask_all(*missing) if missing else ())
-        return [self._told[text] if text in self._told else next(fresh) for text in texts]
+        return [self._answers[text] if text in self._answers else next(fresh) for text in texts]
 
     def read(self, *command: Any) -> Any:
         return self._replies[command] if command in self._replies else self._graph.link.read(*command)

@@ -39,22 +39,22 @@ NAMED_BY_PLANS = """
 RESTORE_MEMORY = "MATCH (n:TrashedMemory {ref: toString(row)}) REMOVE n:TrashedMemory SET n:Memory SET n.trash = NULL"
 RESTORE_CHUNK = "MATCH (n:TrashedChunk {ref: toString(row)}) REMOVE n:TrashedChunk SET n:Chunk SET n.trash = NULL"
 RESTORE_ENTITY = "MATCH (n:TrashedEntity {ref: toString(row)}) REMOVE n:TrashedEntity SET n:Entity SET n.trash = NULL"
-# A twin takes over what the other had, in whichever trash it waits.
+# A namesake takes over what the other had, in whichever trash it waits.
 MOVE_MENTIONS = """
-    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:MENTIONS]-(c) MATCH (t:Entity {ref: toString(row.twin)})
+    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:MENTIONS]-(c) MATCH (t:Entity {ref: toString(row.namesake)})
     MERGE (c)-[:MENTIONS]->(t) DELETE r"""
 MOVE_STATEMENTS = """
-    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:STATES]-(m) MATCH (t:Entity {ref: toString(row.twin)})
+    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:STATES]-(m) MATCH (t:Entity {ref: toString(row.namesake)})
     CREATE (m)-[:STATES {relation: r.relation}]->(t) DELETE r"""
 MOVE_SUBJECTS = """
     MATCH (e:TrashedEntity {ref: toString(row.entity)})-[r:WAS_RELATED_TO]->(o)
-    MATCH (t:Entity {ref: toString(row.twin)})
+    MATCH (t:Entity {ref: toString(row.namesake)})
     CREATE (t)-[n:WAS_RELATED_TO]->(o) SET n = properties(r) DELETE r"""
 MOVE_OBJECTS = """
     MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:WAS_RELATED_TO]-(s)
-    MATCH (t:Entity {ref: toString(row.twin)})
+    MATCH (t:Entity {ref: toString(row.namesake)})
     CREATE (s)-[n:WAS_RELATED_TO]->(t) SET n = properties(r) DELETE r"""
-MOVE_ALIASES = "MATCH (a:Alias {entity: row.entity}) SET a.entity = row.twin"
+MOVE_ALIASES = "MATCH (a:Alias {entity: row.entity}) SET a.entity = row.namesake"
 
 # looking into the trash
 TRASHED_MEMORIES = "MATCH (m:TrashedMemory) RETURN 'memory', m.key, m.trash"

@@ -26,12 +26,7 @@ class FalkorTrash:
         return next(((kind, key) for rows in found for kind, key in rows), None)
 
     def held_by(self, receipts: Collection[int]) -> Selection:
-        asked = (
-            trash_cypher.MEMORIES_OF,
-            trash_cypher.CHUNKS_OF,
-            trash_cypher.ENTITIES_OF,
-            trash_cypher.RELATIONS_OF,
-        )
+        asked = (trash_cypher.MEMORIES_OF, trash_cypher.CHUNKS_OF, trash_cypher.ENTITIES_OF, trash_cypher.RELATIONS_OF)
         found = self._tx.ask_all(*((query, {"receipts": sorted(receipts)}) for query in asked))
         return Selection(*({key for (key,) in rows} for rows in found))
 
@@ -77,8 +72,8 @@ class FalkorTrash:
         self._tx.do(trash_cypher.RESTORE_CHUNK, sorted(back.chunks))
         self._tx.do(trash_cypher.RESTORE_ENTITY, sorted(back.entities))
 
-    def hand_over(self, twins: Mapping[int, int]) -> None:
-        rows = [{"entity": entity, "twin": twin} for entity, twin in sorted(twins.items())]
+    def hand_over(self, namesakes: Mapping[int, int]) -> None:
+        rows = [{"entity": entity, "namesake": namesake} for entity, namesake in sorted(namesakes.items())]
         for step in (
             trash_cypher.MOVE_MENTIONS,
             trash_cypher.MOVE_STATEMENTS,

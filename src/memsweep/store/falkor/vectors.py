@@ -9,7 +9,8 @@ computed from them, so the set only has to know who is near.
 from __future__ import annotations
 
 from binascii import a2b_base64
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.store.falkor import cypher
@@ -60,10 +61,10 @@ class VectorSet:
         return look._replace(commands=[*look.commands, ("VCARD", name), *near])
 
     def nearest(
-        self, look: Look, lacking: Sequence[Row], told: Sequence[Any], query: bytes, count: int
+        self, look: Look, lacking: Sequence[Row], replies: Sequence[Any], query: bytes, count: int
     ) -> tuple[list[int], bool]:
         """Keys of about so many chunks nearest to the query, of any state; and whether those were all."""
-        mark, size, *near = told
+        mark, size, *near = replies
         tail = [key for key, _ in self._behind(look, lacking, mark, self._graph.ask)]
         self._seen = *self._seen[:2], size or 0
         if not size or not near:
@@ -72,6 +73,12 @@ class VectorSet:
         if _effort(look.size, count) != _effort(size, count):
             found = self._graph.link.read(*_similar(self._names(look.generation)[0], query, count, size))
         return [*map(int, found), *tail], size <= count
+
+    @contextmanager
+    def writing(self) -> Iterator[Transaction]:
+        """A transaction that may bring new vectors: they are in the set before the next writer's turn."""
+        with self._graph.writing(afterwards=lambda meta: self.catch_up(meta["generation"])) as tx:
+            yield tx
 
     def follow(self, tx: Transaction) -> None:
         """What the writers before left behind goes into the set in one go with this one's query."""
@@ -183,8 +190,8 @@ def cosines(query: bytes, rows: Sequence[Row]) -> dict[int, float]:
     """
     import numpy as np
 
-    ((told,),) = rows or [[""]]
-    lines = (line.partition(" ") for line in told.split("|")) if told else ()
+    ((text,),) = rows or [[""]]
+    lines = (line.partition(" ") for line in text.split("|")) if text else ()
     pairs = [(int(key), _bytes_of(data)) for key, _, data in lines]
     pairs = [(key, data) for key, data in pairs if len(data) == len(query)]
     if not pairs:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection
 from datetime import datetime
-from functools import lru_cache
 
 from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
+from memsweep.model.graph_exchange import entity_row, relation_row
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.times import from_micros
-from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported, RelationRow
+from memsweep.model.whole_graph import ExportedEntity, GraphDump, GraphSurvey, Imported
 from memsweep.store.falkor import whole_graph_cypher
 from memsweep.store.falkor.loading import Loader
 from memsweep.store.falkor.origins import origin_key
@@ -20,8 +19,6 @@ from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.paused import gc_paused
 from memsweep.store.stored import to_json
-
-_moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
 
 class FalkorWholeGraph:
@@ -83,7 +80,7 @@ def _dump(entities: list[Row], relations: list[Row], aliases: list[Row]) -> Grap
     relations.sort(key=lambda row: (names[row[0]], row[1], names[row[2]], _first(row[11]), _first(row[10]), row[3]))
     return GraphDump(
         tuple(_entity_row(row[3:], others[row[0]]) for row in entities),
-        tuple(_relation_row(ids[row[0]], ids[row[2]], row[3:]) for row in relations),
+        tuple(relation_row((row[3], ids[row[0]], ids[row[2]], *row[4:])) for row in relations),
     )
 
 
@@ -92,14 +89,6 @@ def _first(moment: int | None) -> tuple[bool, int]:
     return moment is not None, moment or 0
 
 
-def _entity_row(row: Row, others: list[Row]) -> EntityRow:
-    uid, name, kind, confidence, handed_in, pinned, created, seen = row
-    told = [[alias, type_key] for _, type_key, alias in sorted(others)]
-    aliases = to_json(told) if told else None
-    return EntityRow(uid, name, kind, confidence, handed_in, pinned, _moment(created), _moment(seen), aliases)
-
-
-def _relation_row(source: str, target: str, row: Row) -> RelationRow:
-    uid, relation, weight, evidence, handed_in, *times = row
-    moments = [None if time is None else _moment(time) for time in times]
-    return RelationRow(uid, source, target, relation, weight, evidence, handed_in, *moments)  # type: ignore[arg-type]
+def _entity_row(row: Row, others: list[Row]) -> ExportedEntity:
+    pairs = [[alias, type_key] for _, type_key, alias in sorted(others)]
+    return entity_row(row, to_json(pairs) if pairs else None)

@@ -115,6 +115,6 @@ def _value(kind: int, value: Any) -> Any:
     raise ValueError(f"a reply holds a value of kind {kind}, which no query of ours returns")
 
 
-def as_told(value: float) -> float:
+def as_returned(value: float) -> float:
     """A number as the server tells it again: with fifteen digits."""
     return float(f"{value:.15g}")

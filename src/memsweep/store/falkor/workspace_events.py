@@ -13,7 +13,7 @@ from typing import Any
 from memsweep.model.audit import AuditEvent
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import gc_cypher
-from memsweep.store.falkor.auditing import audit
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.workspace_events import from_fields
 
@@ -29,7 +29,7 @@ def write(graph: GraphHandle, events: Iterable[Any]) -> None:
         known = [event for fields in events if (event := from_fields(fields)) is not None]
         for event in known:
             if not tx.ask(gc_cypher.COUNT_EVENTS, **_about(event))[0][0]:
-                audit(tx, event.at, event.actor, event.action, event.subject, {}, event.reason)
+                add_event(tx, AuditEvent(event.at, event.actor, event.action, event.subject, {}, event.reason))
 
 
 def _about(event: AuditEvent) -> dict[str, Any]:

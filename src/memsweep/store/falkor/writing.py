@@ -6,10 +6,13 @@ import base64
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
+from memsweep.model.contribution import Speaker
 from memsweep.model.memory import (
     CODE_SOURCE,
+    ENOUGH_EVIDENCE,
+    RULE_CONFIDENCE,
     EmbeddingModel,
     MemoryDraft,
     NamedThing,
@@ -18,16 +21,16 @@ from memsweep.model.memory import (
     NewMention,
     NewPiece,
     Remembered,
+    StatedIn,
 )
 from memsweep.model.memory_act import Place
-from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.text import content_hash, name_key
-from memsweep.model.times import to_micros
+from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.falkor import cypher, gc_cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of, sole
 from memsweep.store.falkor.origins import origin_key
-from memsweep.store.falkor.stating import By, fact_places, mention_again, state_facts
+from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import terms_of
@@ -58,15 +61,15 @@ def about(new: NewMemory) -> list[Query]:
     named, by_rule = _names_of(new.mentions, new.facts)
     names = {"names": keys_of(named)}
     return [
-        *about_twin(new.draft, new.content_hash),
-        (gc_cypher.BURIED, {"hashes": [new.content_hash.hex()]}),
+        *about_same_text(new.draft, new.content_hash),
+        (gc_cypher.TOMBSTONED, {"hashes": [new.content_hash.hex()]}),
         *superseding.about(new),
         *([(cypher.ENTITIES_NAMED, names), (cypher.ENTITIES_ONCE_NAMED, names)] if named else ()),
         *([(cypher.NAMES_SEEN, {"names": keys_of(by_rule)})] if by_rule else ()),
     ]
 
 
-def about_twin(draft: MemoryDraft, digest: bytes) -> list[Query]:
+def about_same_text(draft: MemoryDraft, digest: bytes) -> list[Query]:
     same: Query = (cypher.MEMORIES_BY_HASH, {"hash": digest.hex(), "code_source": CODE_SOURCE})
     return [same] if draft.thread_id is None else [same, (cypher.THREAD, {"id": draft.thread_id})]
 
@@ -74,19 +77,19 @@ def about_twin(draft: MemoryDraft, digest: bytes) -> list[Query]:
 def _names_of(mentions: Sequence[NewMention], facts: Sequence[NewFact]) -> tuple[list[str], list[str]]:
     """Every name that is spoken of, and those of them that were found by rule."""
     ends = [thing.name for new in facts for thing in (new.fact.subject, new.fact.object)]
-    by_rule = [mention.thing.name for mention in mentions if not mention.handed_in]
+    by_rule = [mention.thing.name for mention in mentions if not mention.explicit]
     return [*(mention.thing.name for mention in mentions), *ends], by_rule
 
 
 def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     """A memory that nobody has said yet."""
-    if tx.ask(gc_cypher.BURIED, hashes=[new.content_hash.hex()]):
+    if tx.ask(gc_cypher.TOMBSTONED, hashes=[new.content_hash.hex()]):
         raise tombstoned_text()
     claim_model(tx, model)
     origin = origin_key(tx, new.origin)
     memory, chunks = _add_memory(tx, new, origin)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
-    created, _ = add_names(tx, new, new.mentions, Told(memory, chunks, texts, origin))
+    created, _ = add_names(tx, new, new.mentions, StatedIn(memory, chunks, origin, texts=texts))
     superseding.supersede(tx, memory, new, origin)
     return logged(tx, new, Remembered(new.id, len(chunks), len(created)), created)
 
@@ -111,7 +114,7 @@ def _add_memory(tx: Transaction, new: NewMemory, origin: int | None) -> tuple[in
         "created_at": now,
         "updated_at": now,
         "last_seen_at": now,
-        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
+        "expires_at": micros_or_none(draft.expires_at),
         "stale": False,
         "pinned": draft.pinned,
         "content_hash": new.content_hash.hex(),
@@ -171,25 +174,12 @@ def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | 
     return key, 0
 
 
-class Told(NamedTuple):
-    """What names and facts came with: a memory, its chunks, who told them; `other` if that is not who told the text.
-
-    What `texts` state of known facts is a mention of those.
-    """
-
-    memory: int
-    chunks: list[int]
-    texts: Mapping[int, str]
-    origin: int | None
-    other: int | None = None
-
-
 def add_names(
-    tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], by: Told
+    tx: Transaction, new: NewMemory, mentions: Sequence[NewMention], by: StatedIn
 ) -> tuple[list[str], set[Place]]:
     """Mentions and facts, whose source the memory is.
 
-    The ids of new entities, and where what was handed in is mentioned.
+    The ids of new entities, and where the explicit ones are mentioned.
     """
     if not mentions and not new.facts:
         return [], set()
@@ -198,29 +188,29 @@ def add_names(
     names, seen = Names(tx, named), _Seen(tx, by_rule)
     pairs: dict[tuple[int, int], None] = {}
     spoken_of: dict[int, Known] = {}
-    handed_in: dict[NamedThing, Known] = {}
+    explicit: dict[NamedThing, Known] = {}
     created: list[str] = []
     places: set[Place] = set()
     for mention in mentions:
         entity, earlier = _mentioned(names, seen, mention, by, now)
         if entity is not None:
             spoken_of[entity.key] = entity
-            if mention.handed_in:
-                handed_in[mention.thing] = entity
+            if mention.explicit:
+                explicit[mention.thing] = entity
                 places |= {(by.chunks.index(by.chunks[at]), entity.key) for at in mention.chunks}
             if entity.is_new and entity.props["id"] == mention.id:
                 created.append(mention.id)
             pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(by.chunks[at] for at in mention.chunks))}
     known = [entity.key for entity in spoken_of.values() if by.texts and not entity.is_new]
-    facts = fact_places(handed_in, new.facts)
+    facts = fact_places(explicit, new.facts)
     relations = Relations(tx, facts, among=known)
-    teller = By(by.memory, by.origin, now, new.edge_rate)
-    told = state_facts(relations, facts, new, teller)
-    mention_again(relations, told, spoken_of, pairs, by.texts, teller)
+    speaker = Speaker(by.memory, by.origin, now, new.edge_rate)
+    stated = state_facts(relations, facts, new, speaker)
+    mention_again(relations, stated, spoken_of, pairs, by.texts, speaker)
     names.write()
     relations.write()
-    stated = [{"memory": by.memory, "subject": place[0], "relation": key} for key, place in told.items()]
-    tx.do(graph_cypher.ADD_SOURCE, stated)
+    sources = [{"memory": by.memory, "subject": place[0], "relation": key} for key, place in stated.items()]
+    tx.do(graph_cypher.ADD_SOURCE, sources)
     seen.write()
     rows = [{"chunk": chunk, "entity": entity, "origin": by.other} for chunk, entity in pairs]
     tx.do(cypher.ADD_MENTION if by.other is None else cypher.ADD_OTHERS_MENTION, rows)
@@ -230,13 +220,13 @@ def add_names(
 
 
 def _mentioned(
-    names: Names, seen: _Seen, mention: NewMention, by: Told, now: int
+    names: Names, seen: _Seen, mention: NewMention, by: StatedIn, now: int
 ) -> tuple[Known | None, Iterable[int]]:
     """The entity, and the chunks that spoke of it before it was one."""
-    if mention.handed_in:
+    if mention.explicit:
         entity = names.find(mention.thing)
         if entity is None:
-            made = names.add(mention.thing, mention.id, now, confidence=1.0, handed_in=True, origin=by.origin)
+            made = names.add(mention.thing, mention.id, now, confidence=1.0, explicit=True, origin=by.origin)
             return made, ()
         seen_at = max(entity.props["last_seen"], now)
         entity.change(last_seen=seen_at, handed_in=True, origin=sole(entity, by.origin))
@@ -248,7 +238,7 @@ def _mentioned(
     earlier = seen.count(mention, [by.chunks[at] for at in mention.chunks])
     if earlier is None:
         return None, ()
-    made = names.add(mention.thing, mention.id, now, confidence=RULE_CONFIDENCE, handed_in=False, origin=by.origin)
+    made = names.add(mention.thing, mention.id, now, confidence=RULE_CONFIDENCE, explicit=False, origin=by.origin)
     return made, earlier
 
 

@@ -152,62 +152,62 @@ def sampled(check: str) -> str:
 
 # Equal things become the oldest of them. The lists are of keys; the statements after them go by those alone.
 _LIST_ENTITIES = """
-    create temp table if not exists twin (old integer primary key, kept integer not null);
-    delete from temp.twin;
-    insert into temp.twin select id, first from
+    create temp table if not exists duplicate (old integer primary key, kept integer not null);
+    delete from temp.duplicate;
+    insert into temp.duplicate select id, first from
         (select id, min(id) over (partition by name_key, type_key) as first from entity where trash is null)
     where id <> first"""
 _LIST_RELATIONS = f"""
-    delete from temp.twin;
-    insert into temp.twin select id, first from
+    delete from temp.duplicate;
+    insert into temp.duplicate select id, first from
         (select id, min(id) over (partition by subject, relation_key, object) as first
          from relation where {_IS_VALID})
     where id <> first"""
 
 
 _LIST_DOUBLES = f"""
-    create temp table if not exists twin (old integer primary key, kept integer not null);
-    delete from temp.twin;
-    insert into temp.twin select id, first from
+    create temp table if not exists duplicate (old integer primary key, kept integer not null);
+    delete from temp.duplicate;
+    insert into temp.duplicate select id, first from
         (select id, first_value(id) over (partition by place order by stale, read_at_ns desc, id) as first
          from ({_FILES_ON_DISK}))
     where id <> first"""
-_OLD_ONES = "(select old from temp.twin)"
-_JOINED = "(select max(id) from receipt where exists (select 1 from temp.twin))"
+_OLD_ONES = "(select old from temp.duplicate)"
+_JOINED = "(select max(id) from receipt where exists (select 1 from temp.duplicate))"
 
 
 def _united(table: str, columns: tuple[str, ...]) -> str:
     """The kept rows take the highest value of each column from those that go."""
     values = ", ".join(
         f"{column} = (select max(other.{column}) from {table} as other where other.id = {table}.id"
-        f" or other.id in (select old from temp.twin where kept = {table}.id))"
+        f" or other.id in (select old from temp.duplicate where kept = {table}.id))"
         for column in columns
     )
-    return f"update {table} set {values}, version = version + 1 where id in (select kept from temp.twin)"
+    return f"update {table} set {values}, version = version + 1 where id in (select kept from temp.duplicate)"
 
 
 CURES: dict[str, tuple[str, ...]] = {
-    "twins": (
+    "duplicates": (
         "drop index if exists entity_by_name",  # made again by the structure
         "drop index if exists relation_by_ends",
         _LIST_ENTITIES,
         _united("entity", ("pinned", "handed_in", "last_seen")),
         """insert into mention (chunk, entity, trash)
-           select chunk, kept, trash from mention join temp.twin on twin.old = mention.entity
+           select chunk, kept, trash from mention join temp.duplicate on duplicate.old = mention.entity
            where true on conflict (chunk, entity) do nothing""",
-        "delete from mention where entity in (select old from temp.twin)",
-        "update relation set subject = (select kept from temp.twin where old = subject)"
-        " where subject in (select old from temp.twin)",
-        "update relation set object = (select kept from temp.twin where old = object)"
-        " where object in (select old from temp.twin)",
-        "delete from entity where id in (select old from temp.twin)",
+        "delete from mention where entity in (select old from temp.duplicate)",
+        "update relation set subject = (select kept from temp.duplicate where old = subject)"
+        " where subject in (select old from temp.duplicate)",
+        "update relation set object = (select kept from temp.duplicate where old = object)"
+        " where object in (select old from temp.duplicate)",
+        "delete from entity where id in (select old from temp.duplicate)",
         _LIST_RELATIONS,
         _united("relation", ("weight", "evidence", "handed_in", "last_seen")),
         """insert into relation_source (relation, memory)
-           select kept, memory from relation_source join temp.twin on twin.old = relation_source.relation
+           select kept, memory from relation_source join temp.duplicate on duplicate.old = relation_source.relation
            where true on conflict do nothing""",
-        "delete from relation_source where relation in (select old from temp.twin)",
-        "delete from relation where id in (select old from temp.twin)",
+        "delete from relation_source where relation in (select old from temp.duplicate)",
+        "delete from relation where id in (select old from temp.duplicate)",
     ),
     "structure": (),
     "indexes": ("reindex",),
@@ -271,25 +271,25 @@ CURES: dict[str, tuple[str, ...]] = {
         _LIST_DOUBLES,
         """update memory set version = version + 1,
                pinned = (select max(other.pinned) from memory as other where other.id = memory.id
-                         or other.id in (select old from temp.twin where kept = memory.id)),
+                         or other.id in (select old from temp.duplicate where kept = memory.id)),
                tags = (select json_group_array(tag) from (
                            select distinct each.value as tag from memory as other, json_each(other.tags) as each
                            where other.id = memory.id
-                              or other.id in (select old from temp.twin where kept = memory.id)))
-           where id in (select kept from temp.twin)""",
+                              or other.id in (select old from temp.duplicate where kept = memory.id)))
+           where id in (select kept from temp.duplicate)""",
         """insert into memory_tag (tag, memory)
-           select tag, kept from memory_tag join temp.twin on twin.old = memory_tag.memory
+           select tag, kept from memory_tag join temp.duplicate on duplicate.old = memory_tag.memory
            where true on conflict do nothing""",
         """insert into receipt (uid, action, strategy, actor, created_at, counts)
            select format('rcpt_doubles%d', coalesce((select max(id) from receipt), 0) + 1), 'repair', 'doubles', :actor,
                   :now, json_object('memories', count(*), 'chunks', (select count(*) from chunk where trash is null
-                                    and memory in (select old from temp.twin)), 'entities', 0, 'relations', 0)
-           from temp.twin having count(*) > 0""",
+                                    and memory in (select old from temp.duplicate)), 'entities', 0, 'relations', 0)
+           from temp.duplicate having count(*) > 0""",
         # A root that had one of its own lists the file still.
         """insert into code_skip (root, path, language, stamp, digest, read_at_ns)
-           select mine.root, mine.path, mine.language, '0:0', 'listed', 0 from temp.twin
-           join code_file as mine on mine.memory = twin.old join code_file as kept on kept.memory = twin.kept
-           join memory on memory.id = twin.old and memory.stale = 0
+           select mine.root, mine.path, mine.language, '0:0', 'listed', 0 from temp.duplicate
+           join code_file as mine on mine.memory = duplicate.old join code_file as kept on kept.memory = duplicate.kept
+           join memory on memory.id = duplicate.old and memory.stale = 0
            where mine.root <> kept.root on conflict (root, path) do nothing""",
         f"""update mention set trash = {_JOINED}
             where trash is null and chunk in (select id from chunk where memory in {_OLD_ONES})""",

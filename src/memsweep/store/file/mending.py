@@ -16,6 +16,9 @@ from memsweep.store.file.meta import add_event
 from memsweep.store.file.noticing import noticing
 from memsweep.store.file.texts import mend_texts
 
+CHANGES_VECTORS = frozenset({"values", "vectors", "vector_files"})
+"""The cures after which searches must read the vectors anew."""
+
 
 class Mended(NamedTuple):
     """What could not be saved, and the ids of the memories and entities that are not as they were."""
@@ -43,12 +46,7 @@ def next_generation(db: apsw.Connection) -> None:
 
 
 def note(
-    db: apsw.Connection,
-    cure: str,
-    found: Sequence[Finding],
-    actor: str,
-    now: datetime,
-    ids: tuple[str, ...] = (),
+    db: apsw.Connection, cure: str, found: Sequence[Finding], actor: str, now: datetime, ids: tuple[str, ...] = ()
 ) -> None:
     add_event(db, repaired(cure, found, actor, now, ids))
 
@@ -80,7 +78,7 @@ def _plans(db: apsw.Connection) -> None:
 
 
 _MORE: dict[str, Callable[[apsw.Connection], None]] = {
-    "twins": _structure,  # its unique indexes had to go for a moment
+    "duplicates": _structure,  # its unique indexes had to go for a moment
     "structure": _structure,
     "words": _words,
     "doubles": _words,

@@ -86,7 +86,7 @@ def mend(db: apsw.Connection, now: int, recover: Recover | None = None) -> list[
 
     `recover` knows what is known elsewhere.
     """
-    for index in values_sql.UNIQUE_NAMES:  # two names may become equal; the doctor unites such twins
+    for index in values_sql.UNIQUE_NAMES:  # two names may become equal; the doctor unites such duplicates
         db.execute(care_sql.drop_thing("index", index))
     said = []
     for damaged in list(find(db)):

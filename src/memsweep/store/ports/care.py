@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from memsweep.errors import StoreCorrupt
-from memsweep.model.care import Compaction, Finding, Restored, Seal
+from memsweep.model.care import Compaction, Finding, Restored, RestoreRequest, Seal
 from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.store.copy_progress import CopyProgress
 
@@ -60,15 +60,5 @@ class HomeKeeper(Protocol):
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]: ...
 
-    def install(
-        self,
-        source: Path,
-        workspace_id: str,
-        *,
-        replace: bool,
-        receipt_id: str,
-        actor: str,
-        now: datetime,
-        progress: CopyProgress | None = None,
-    ) -> Restored:
-        """Make a workspace of a copy; what was there is put aside if `replace`, or the copy is refused."""
+    def install(self, source: Path, request: RestoreRequest, progress: CopyProgress | None = None) -> Restored:
+        """Make a workspace of a copy."""

@@ -14,10 +14,10 @@ from memsweep.model.workspace import EmbeddingModel
 class CodeFiles(Protocol):
     """Files of code, each a memory."""
 
-    def code_roots(self) -> list[str]:
+    def roots(self) -> list[str]:
         """The folders that were indexed."""
 
-    def code_files(self, root: str) -> list[KnownFile]:
+    def files(self, root: str) -> list[KnownFile]:
         """Every file of a root that is known, stale ones included, and those it lists without a memory of its own."""
 
     def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
@@ -26,7 +26,7 @@ class CodeFiles(Protocol):
     def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
         """Which of these contents were forgotten for good and may not be learned again."""
 
-    def write_files(
+    def write(
         self,
         root: str,
         files: Sequence[FileWrite],
@@ -40,4 +40,4 @@ class CodeFiles(Protocol):
     def end_run(self, run: RunEnd, now: datetime) -> None:
         """Staleness and verification of a complete run, all at once."""
 
-    def code_totals(self, root: str) -> CodeTotals: ...
+    def totals(self, root: str) -> CodeTotals: ...

@@ -8,9 +8,19 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Edge, Entity, FactCount, Faded, GraphBatch, NamedEntities, Reinforced, Related
+from memsweep.model.graph import (
+    Edge,
+    Entity,
+    FactCount,
+    Faded,
+    GraphBatch,
+    NamedEntities,
+    Reinforced,
+    Reinforcement,
+    Related,
+)
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.quarantine import ToldEntity, ToldFact
+from memsweep.model.quarantine import EntityProvenance, FactProvenance
 from memsweep.model.whole_graph import GraphDump, GraphSurvey, Imported
 from memsweep.store.changes import Changes
 
@@ -50,19 +60,7 @@ class Graph(Protocol):
     ) -> Related:
         """Create or strengthen, all of it or nothing."""
 
-    def reinforce(
-        self,
-        subject: str,
-        relation: str,
-        target: str,
-        kind: str,
-        amount: float | None,
-        rates: Rates,
-        now: datetime,
-        actor: str,
-        reason: str,
-        origin: Origin = UNKNOWN,
-    ) -> Reinforced: ...
+    def reinforce(self, asked: Reinforcement) -> Reinforced: ...
 
     def find(self, name_or_id: str) -> int:
         """The key of an entity, or `NotFound`."""
@@ -87,11 +85,11 @@ class Graph(Protocol):
     def origins(self) -> dict[int, Origin]:
         """Every one that is known, by key."""
 
-    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
-        """By whom live relations were told."""
+    def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
+        """Who has stated live relations."""
 
-    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
-        """By whom live entities were told, and what speaks of them."""
+    def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
+        """Who has made live entities, and what speaks of them."""
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         """Every entity and every relation of known weight with what it counts now, kept beside its base if asked."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
-from memsweep.model.telling import Together
 
 Keys = Mapping[Kind, Collection[int]]
 
@@ -73,7 +73,7 @@ class ItemReads(Protocol):
     def with_any_word(self, words: Collection[str]) -> set[int]:
         """Live memories, no files of code, of which a chunk has one of these words."""
 
-    def with_words(self, words: Together) -> set[int]:
+    def with_words(self, words: WordGroups) -> set[int]:
         """Live memories, no files of code, of which a chunk has these words."""
 
     def in_pieces(self, words: Collection[str]) -> set[int]:

@@ -18,13 +18,13 @@ class Memories(Protocol):
     def model(self) -> EmbeddingModel | None:
         """The model of this workspace's vectors, or None before the first one."""
 
-    def touch_twin(
+    def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
         """If the same text is known in the same thread: mark it seen, unite its tags, return its id."""
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        """Write a memory with all that belongs to it, or touch its twin and add the names and facts to that."""
+        """Write a memory with all that belongs to it, or touch the one with the same text and add the rest to it."""
 
     def memory(self, memory_id: str) -> Memory | None: ...
 
@@ -38,16 +38,16 @@ class Memories(Protocol):
     def stats(self) -> Stats: ...
 
 
-class Vectors(Protocol):
+class Reembedding(Protocol):
     """Another embedding model: vectors are staged beside the current ones, then take their place."""
 
     def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
         """Chunks that have no vector of this model yet: the work list of a re-embedding."""
 
-    def stage_vectors(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
+    def stage(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
         """Keep vectors of another model beside the current ones."""
 
-    def switch_model(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+    def switch(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
         """Make the staged vectors the current ones; of those missing, `at_most` are embedded on the spot.
 
         Returns how many are missing if they are more, and changes nothing then.

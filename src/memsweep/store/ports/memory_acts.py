@@ -19,7 +19,7 @@ class MentionAt(NamedTuple):
     origin: int | None
 
 
-class NewMention(NamedTuple):
+class MentionRow(NamedTuple):
     chunk: int
     entity: int
     origin: int | None
@@ -70,7 +70,7 @@ class MemoryActRows(Protocol):
     def mentioned_by(self, origins: Collection[int]) -> set[int]:
         """The live memories in which they mention something."""
 
-    def add_mentions(self, mentions: Iterable[NewMention]) -> None:
+    def add_mentions(self, mentions: Iterable[MentionRow]) -> None:
         """Between a live chunk and a live entity; elsewhere nothing is to be mentioned."""
 
     def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:

@@ -31,7 +31,7 @@ class MoveRows(Protocol):
 
     def drop(self, receipts: Collection[int]) -> None: ...
 
-    def hand_over(self, twins: Mapping[int, int], receipts: Collection[int]) -> None:
+    def hand_over(self, namesakes: Mapping[int, int], receipts: Collection[int]) -> None:
         """In these merges and splits, another entity stands for one: as what was kept (whose version means nothing
         then), in names, and where mentions and relations were moved to or from."""
 

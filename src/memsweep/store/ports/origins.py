@@ -15,7 +15,7 @@ class BroughtMemory(NamedTuple):
     created_at: int
 
 
-class Fact(NamedTuple):
+class StoredFact(NamedTuple):
     """A live relation as it is."""
 
     state: FactState
@@ -44,7 +44,7 @@ class OriginReads(Protocol):
     def journal(self, relations: Collection[int]) -> list[Contribution]:
         """All that was ever contributed to these, in its order."""
 
-    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, Fact]:
+    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, StoredFact]:
         """Live ones; on request also those in the trash."""
 
 
@@ -62,5 +62,5 @@ class OriginRows(OriginReads, Protocol):
 
     def release_facts(self, relations: Collection[int], at: int) -> None: ...
 
-    def set_facts(self, facts: Mapping[int, Fact]) -> None:
+    def set_facts(self, facts: Mapping[int, StoredFact]) -> None:
         """Also of those in the trash."""

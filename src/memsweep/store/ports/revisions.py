@@ -43,10 +43,10 @@ class TextReads(Protocol):
 
 
 class TextRows(TextReads, Protocol):
-    def twin(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
+    def duplicate_of(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
         """The id of another live memory with the same text in the same thread; code is known by its file."""
 
-    def is_buried(self, content_hash: bytes) -> bool:
+    def is_tombstoned(self, content_hash: bytes) -> bool:
         """Whether this content was forgotten for good."""
 
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:

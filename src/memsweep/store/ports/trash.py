@@ -63,7 +63,7 @@ class TrashRows(Protocol):
     def restore(self, back: Selection) -> None:
         """Memories, chunks and entities are live again, and so are mentions between what is live; not relations."""
 
-    def hand_over(self, twins: Mapping[int, int]) -> None:
+    def hand_over(self, namesakes: Mapping[int, int]) -> None:
         """Mentions, relations in the trash and other names of one entity are those of another, which is live."""
 
     def free(self, gone: Selection) -> None:

@@ -1,11 +1,11 @@
-"""Context windows: one at a time, and the segments of all of them as the collector sees them."""
+"""Context windows, one at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.segment import ContextSegment, Generation
@@ -14,16 +14,6 @@ from memsweep.store.ports.items import ItemRows
 from memsweep.store.ports.plans import PlanRows
 
 OriginOf = Callable[[ContextSegment], Origin]
-
-
-class Summary(NamedTuple):
-    """A live segment that stands for others."""
-
-    key: int
-    window: int
-    id: str
-    pinned: bool
-    references: tuple[str, ...]
 
 
 class Segments(Protocol):
@@ -110,28 +100,3 @@ class OpenWindow(Protocol):
     def audit(
         self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime
     ) -> None: ...
-
-
-class SegmentRows(Protocol):
-    def unpinned(self) -> list[tuple[int, int]]:
-        """Live segments that are not pinned, stashed ones too: the key, and the key of the window."""
-
-    def trash(self, segments: Sequence[tuple[int, int]], receipt: int) -> None: ...
-
-    def clashing(self, receipt: int) -> dict[int, str]:
-        """What it trashed and whose id another segment of the same window has by now: keys and ids."""
-
-    def stashed_by(self, receipt: int) -> set[str]:
-        """The ids of live segments that a receipt stashed."""
-
-    def summaries(self, receipt: int) -> list[Summary]:
-        """Those that were added to the window of a receipt at the moment that was made."""
-
-    def put_back(self, receipt: int, but: Collection[int]) -> int:
-        """What a receipt trashed or stashed is where it was; how many."""
-
-    def held_by(self, receipts: Collection[int]) -> set[int]:
-        """The keys of what receipts trashed."""
-
-    def free(self, receipts: Collection[int]) -> int:
-        """What receipts trashed leaves for good; how many."""

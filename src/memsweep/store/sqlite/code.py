@@ -1,4 +1,4 @@
-"""Code files in the store. Every function runs inside the caller's transaction."""
+"""Code files in the store. Every method is one transaction, every function runs inside the caller's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 import apsw
 
@@ -15,7 +14,6 @@ from memsweep.model.code import (
     CodeLink,
     CodeTotals,
     FileChunk,
-    FileMark,
     FileSkip,
     FileWrite,
     KnownFile,
@@ -30,35 +28,72 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
-from memsweep.store.file.connect import insert, one, row
+from memsweep.model.workspace import EmbeddingModel
+from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks, known_file
+from memsweep.store.file.connect import Pool, insert, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
+from memsweep.store.sqlite import code_sql, graph_rows_sql, sql, trash_sql
 from memsweep.store.sqlite.contributions import note_if_any
 from memsweep.store.sqlite.origins import origin_key
 
 NewId = Callable[[str], str]
 
 
-def roots(db: apsw.Connection) -> list[str]:
-    return [path for (path,) in db.execute(code_sql.ROOTS)]
+class SqliteCodeFiles:
+    """Implements `memsweep.store.ports.code.CodeFiles`."""
 
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
 
-def known_files(db: apsw.Connection, root: str) -> list[KnownFile]:
-    key = one(db, sql.ROOT_ID, (root,))
-    rows = [*db.execute(sql.CODE_FILES, (key,)), *db.execute(sql.CODE_SKIPS, (key,))]
-    return [
-        KnownFile(uid, path, language, FileMark(stamp, digest, read_at), bool(stale))
-        for uid, path, language, stamp, digest, read_at, stale in rows
-    ]
+    def roots(self) -> list[str]:
+        with self._pool.reading() as db:
+            return [path for (path,) in db.execute(code_sql.ROOTS)]
 
+    def files(self, root: str) -> list[KnownFile]:
+        with self._pool.reading() as db:
+            key = one(db, sql.ROOT_ID, (root,))
+            rows = [*db.execute(sql.CODE_FILES, (key,)), *db.execute(sql.CODE_SKIPS, (key,))]
+            return [known_file(*each) for each in rows]
 
-def chunk_hashes(db: apsw.Connection, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
-    """The hashes of the chunks that each file has now."""
-    found: dict[str, set[bytes]] = defaultdict(set)
-    for uid, digest in db.execute(sql.CHUNK_HASHES, (json.dumps(list(memory_ids)),)):
-        found[uid].add(digest)
-    return found
+    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
+        found: dict[str, set[bytes]] = defaultdict(set)
+        with self._pool.reading() as db:
+            for uid, digest in db.execute(sql.CHUNK_HASHES, (json.dumps(list(memory_ids)),)):
+                found[uid].add(digest)
+        return found
+
+    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
+        asked = json.dumps([digest.hex() for digest in hashes])
+        with self._pool.reading() as db:
+            return {digest for (digest,) in db.execute(trash_sql.TOMBSTONED, (asked,))}
+
+    def write(
+        self,
+        root: str,
+        files: Sequence[FileWrite],
+        model: EmbeddingModel,
+        now: datetime,
+        new_id: NewId,
+        origin: Origin = UNKNOWN,
+    ) -> None:
+        from memsweep.store.sqlite.writing import claim_model
+
+        at = to_micros(now)
+        with self._pool.writing() as db:
+            claim_model(db, model)
+            refuse_doubles(db, root, files)
+            key, names = root_key(db, root), Names(db, at, new_id, files, origin)
+            _settle(db, set().union(*[_write_file(db, key, file, names, at) for file in files]))
+
+    def end_run(self, run: RunEnd, now: datetime) -> None:
+        with self._pool.writing() as db:
+            _end_run(db, run, now)
+
+    def totals(self, root: str) -> CodeTotals:
+        with self._pool.reading() as db:
+            rows = list(db.execute(sql.CODE_TOTALS, (one(db, sql.ROOT_ID, (root,)),)))
+            return code_totals(rows, one(db, sql.COUNT_STALE))
 
 
 def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -> None:
@@ -68,11 +103,6 @@ def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -
     bound = {"places": json.dumps(places), "root": root_key(db, root)}
     if places and (found := one(db, code_sql.KNOWN_ELSEWHERE, bound)) is not None:
         raise file_removed_meanwhile(found)
-
-
-def write_files(db: apsw.Connection, root: int, files: Sequence[FileWrite], names: Names, now: int) -> None:
-    unstated = [_write_file(db, root, file, names, now) for file in files]
-    _settle(db, set().union(*unstated))
 
 
 def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> set[int]:
@@ -105,7 +135,7 @@ def _keep_listed(db: apsw.Connection, file: Listing) -> None:
     db.execute(sql.SET_CODE_SKIP, (root_key(db, file.root), file.path, file.language, "0:0", LISTED, 0))
 
 
-def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
+def _end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
     """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
     at = to_micros(now)
     root = root_key(db, run.root)
@@ -133,12 +163,6 @@ def end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
         add_event(db, event)
 
 
-def totals(db: apsw.Connection, root: str) -> CodeTotals:
-    rows = list(db.execute(sql.CODE_TOTALS, (one(db, sql.ROOT_ID, (root,)),)))
-    lines, functions, classes = (sum(row[column] for row in rows) for column in (2, 3, 4))
-    return CodeTotals({row[0]: row[1] for row in rows}, lines, functions, classes, one(db, sql.COUNT_STALE))
-
-
 def root_key(db: apsw.Connection, root: str) -> int:
     db.execute(sql.ADD_ROOT, (root,))
     found: int = one(db, sql.ROOT_ID, (root,))
@@ -160,91 +184,48 @@ def _skip_row(root: int, skip: FileSkip) -> tuple[int | str, ...]:
     return root, skip.path, skip.language, skip.mark.stamp, skip.mark.digest, skip.mark.read_at_ns
 
 
-class _Row(NamedTuple):
-    id: int
-    hash: bytes
-    text: str
-    words: str
-    symbol: str
-    kind: str
-    first_line: int
-    last_line: int
-    position: int
-
-
 def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk]) -> list[int]:
-    """Keys of the file's chunks in their order; equal hashes take the rows that are there, in their order."""
-    waiting: dict[bytes, list[_Row]] = defaultdict(list)
-    twin_of: dict[bytes, int] = {}
-    for known in map(_Row._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,))):
-        waiting[known.hash].append(known)
-        twin_of[known.hash] = known.id
-    keys: dict[int, int] = {}
-    new = []
-    for position, chunk in enumerate(chunks):
-        rows = waiting.get(chunk.hash)
-        if rows:
-            keys[position] = _keep_chunk(db, memory, rows.pop(0), chunk, position)
-        else:
-            new.append(position)
-    keys |= zip(new, _add_chunks(db, memory, [(at, chunks[at]) for at in new], twin_of), strict=True)
-    for rows in waiting.values():
-        for known in rows:
-            _drop_chunk(db, known)
+    """Keys of the file's chunks in their order."""
+    changes = compare_chunks(list(map(StoredChunk._make, db.execute(sql.CHUNKS_OF_MEMORY, (memory,)))), chunks)
+    for position, known in changes.kept.items():
+        if not known.is_still(chunks[position], position):
+            _move_chunk(db, memory, known, chunks[position], position)
+    keys = {position: known.key for position, known in changes.kept.items()}
+    keys |= zip(changes.new, _add_chunks(db, memory, chunks, changes.new), strict=True)
+    for known in changes.dropped:
+        _drop_chunk(db, known)
     return [keys[position] for position in range(len(chunks))]
 
 
-def _keep_chunk(db: apsw.Connection, memory: int, row: _Row, chunk: FileChunk, position: int) -> int:
-    """The same piece, perhaps with other blank lines around it, which the hash does not see."""
+def _move_chunk(db: apsw.Connection, memory: int, known: StoredChunk, chunk: FileChunk, position: int) -> None:
+    if chunk.words != known.words:
+        db.execute(sql.DROP_WORDS, (known.key, known.text, known.words))
+        db.execute(sql.ADD_WORDS, (known.key, chunk.text, chunk.words))
     after = (position, chunk.text, chunk.first_line, chunk.last_line, chunk.symbol, chunk.kind, chunk.words)
-    if after != (row.position, row.text, row.first_line, row.last_line, row.symbol, row.kind, row.words):
-        if chunk.words != row.words:
-            db.execute(sql.DROP_WORDS, (row.id, row.text, row.words))
-            db.execute(sql.ADD_WORDS, (row.id, chunk.text, chunk.words))
-        db.execute(sql.MOVE_CHUNK, (*after, -memory, position, row.id))
-    return row.id
+    db.execute(sql.MOVE_CHUNK, (*after, -memory, position, known.key))
 
 
 def _add_chunks(
-    db: apsw.Connection, memory: int, chunks: Sequence[tuple[int, FileChunk]], twin_of: Mapping[bytes, int]
+    db: apsw.Connection, memory: int, chunks: Sequence[FileChunk], new: Mapping[int, int | None]
 ) -> list[int]:
-    """Pieces that the file did not have, or has once more: those take the vector of their twin."""
+    """Pieces that the file did not have, or has once more: those take the vector of the same one."""
+    added = [(at, chunks[at]) for at in new]
     rows = [
-        (
-            new.id,
-            memory,
-            at,
-            new.text,
-            new.first_line,
-            new.last_line,
-            new.hash,
-            -memory,
-            at,
-            new.symbol,
-            new.kind,
-            new.words,
-        )
-        for at, new in chunks
+        (c.id, memory, at, c.text, c.first_line, c.last_line, c.hash, -memory, at, c.symbol, c.kind, c.words)
+        for at, c in added
     ]
     keys = [key for (key,) in db.executemany(sql.ADD_CODE_CHUNK, rows)]
-    vectors, copies = [], []
-    for key, (_, new) in zip(keys, chunks, strict=True):
-        if new.vector is not None:
-            vectors.append((key, new.vector))
-        elif new.hash in twin_of:
-            copies.append((key, twin_of[new.hash]))
-        else:
-            raise file_removed_meanwhile("a file")
-    db.executemany(sql.ADD_VECTOR, vectors)
-    db.executemany(sql.COPY_VECTOR, copies)
-    db.executemany(sql.ADD_WORDS, [(key, new.text, new.words) for key, (_, new) in zip(keys, chunks, strict=True)])
+    made = list(zip(keys, added, strict=True))
+    db.executemany(sql.ADD_VECTOR, [(key, chunk.vector) for key, (at, chunk) in made if new[at] is None])
+    db.executemany(sql.COPY_VECTOR, [(key, new[at]) for key, (at, _) in made if new[at] is not None])
+    db.executemany(sql.ADD_WORDS, [(key, chunk.text, chunk.words) for key, (_, chunk) in made])
     return keys
 
 
-def _drop_chunk(db: apsw.Connection, row: _Row) -> None:
-    db.execute(sql.DROP_WORDS, (row.id, row.text, row.words))
+def _drop_chunk(db: apsw.Connection, known: StoredChunk) -> None:
+    db.execute(sql.DROP_WORDS, (known.key, known.text, known.words))
     for statement in (sql.DROP_VECTOR, sql.DROP_MENTIONS, sql.DROP_CHUNK):
-        db.execute(statement, (row.id,))
+        db.execute(statement, (known.key,))
 
 
 class Names:

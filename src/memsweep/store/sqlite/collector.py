@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -15,9 +14,9 @@ from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
-from memsweep.store.deadline import too_slow
 from memsweep.store.file import aside
 from memsweep.store.file.connect import Pool, one
+from memsweep.store.refusals import too_slow
 from memsweep.store.sqlite import surveying, trash_sql
 from memsweep.store.sqlite.changes import SqliteChanges, SqliteReads
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -93,12 +92,6 @@ class SqliteCollector:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(trash_sql.TOMBSTONES).fetchall()
             return [_tombstone(found) for found in rows]
-
-
-def tombstoned(db: apsw.Connection, hashes: Sequence[bytes]) -> set[bytes]:
-    """Which of these contents have a tombstone."""
-    rows: list[Any] = db.execute(trash_sql.BURIED, (json.dumps([digest.hex() for digest in hashes]),)).fetchall()
-    return {digest for (digest,) in rows}
 
 
 def _event(at: int, actor: str, action: str, subject: str, counts: str, reason: str) -> AuditEvent:

@@ -7,9 +7,9 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.contribution import Contribution, FactState, as_text, from_text, outcome
+from memsweep.model.contribution import Contribution, FactState, as_text, outcome, stored_contribution
 from memsweep.model.origin import Origin, stored_origin
-from memsweep.store.ports.origins import BroughtMemory, Fact
+from memsweep.store.ports.origins import BroughtMemory, StoredFact
 from memsweep.store.sqlite import contribution_sql as own
 from memsweep.store.sqlite.lists import as_list
 
@@ -61,14 +61,14 @@ class SqliteOrigins:
         return self._of(own.SEGMENTS, origins)
 
     def acts(self, origins: Collection[int] | None) -> list[Contribution]:
-        return [_act(row) for row in self._of(own.ACTS, origins)]
+        return [stored_contribution(row) for row in self._of(own.ACTS, origins)]
 
     def journal(self, relations: Collection[int]) -> list[Contribution]:
-        return [_act(row) for row in self._db.execute(own.JOURNAL, (as_list(relations),))]
+        return [stored_contribution(row) for row in self._db.execute(own.JOURNAL, (as_list(relations),))]
 
-    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, Fact]:
+    def facts(self, relations: Collection[int], *, trashed: bool = False) -> dict[int, StoredFact]:
         rows: Iterable[Any] = self._db.execute(own.STATES, {"keys": as_list(relations), "trashed": trashed})
-        return {key: Fact(fact_state(*state), version) for key, version, *state in rows}
+        return {key: StoredFact(fact_state(*state), version) for key, version, *state in rows}
 
     def taken_back_by(self, receipt: int) -> set[int]:
         return {relation for (relation,) in self._db.execute(own.TAKEN_BACK, (receipt,))}
@@ -85,7 +85,7 @@ class SqliteOrigins:
     def release_facts(self, relations: Collection[int], at: int) -> None:
         self._db.executemany(own.RELEASE_FACT, [(at, key) for key in sorted(relations)])
 
-    def set_facts(self, facts: Mapping[int, Fact]) -> None:
+    def set_facts(self, facts: Mapping[int, StoredFact]) -> None:
         self._db.executemany(own.SET_FACT, [(*fact.state, fact.version, key) for key, fact in facts.items()])
 
     def _of(self, statement: str, origins: Collection[int] | None) -> list[Any]:
@@ -93,11 +93,5 @@ class SqliteOrigins:
 
 
 def _values(act: Contribution) -> tuple[Any, ...]:
-    told = (act.relation, act.act, act.at, act.rate, act.value, act.explicit, act.valid_at, act.origin, act.memory)
-    return *told, as_text(act.before), as_text(act.after)
-
-
-def _act(row: Any) -> Contribution:
-    relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, key, trash = row
-    told = (relation, act, at, rate, value, bool(explicit), valid_at, origin, memory)
-    return Contribution(*told, from_text(before), from_text(after), key, trash)
+    values = (act.relation, act.act, act.at, act.rate, act.value, act.explicit, act.valid_at, act.origin, act.memory)
+    return *values, as_text(act.before), as_text(act.after)

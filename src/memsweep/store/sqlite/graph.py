@@ -20,20 +20,21 @@ from memsweep.model.graph import (
     GraphBatch,
     NamedEntities,
     Reinforced,
+    Reinforcement,
     Related,
     RelationDraft,
     RelationOutcome,
     RelationState,
+    edge_now,
     entity_now,
     unknown_entity,
 )
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.quarantine import Told, ToldEntity, ToldFact, with_mentions
+from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.refusals import unknown_relation, unknown_source
@@ -70,31 +71,18 @@ class SqliteGraph:
                 add_event(db, event)
             return done
 
-    def reinforce(
-        self,
-        subject: str,
-        relation: str,
-        target: str,
-        kind: str,
-        amount: float | None,
-        rates: Rates,
-        now: datetime,
-        actor: str,
-        reason: str,
-        origin: Origin = UNKNOWN,
-    ) -> Reinforced:
+    def reinforce(self, asked: Reinforcement) -> Reinforced:
         with self._pool.writing() as db:
-            ends = [_known(db, name) for name in (subject, target)]
-            found = row(db, graph_sql.GET_RELATION, (ends[0], name_key(relation), ends[1]))
+            ends = [_known(db, name) for name in (asked.subject, asked.object)]
+            found = row(db, graph_sql.GET_RELATION, (ends[0], name_key(asked.relation), ends[1]))
             if found is None:
-                raise unknown_relation(subject, relation, target)
+                raise unknown_relation(asked.subject, asked.relation, asked.object)
             key, uid, *state = found
-            by = origin_key(db, origin)
-            act = reinforcing(key, kind, amount, rates.edge, to_micros(now), fact_state(*state), by)
+            act = reinforcing(key, asked, fact_state(*state), origin_key(db, asked.origin))
             after = contribute(db, act)
-            if kind == "confirm":
-                db.executemany(graph_sql.SEE_ENTITY, [(to_micros(now), by, end) for end in ends])
-            db.execute(meta_sql.ADD_AUDIT, (to_micros(now), actor, kind, uid, "{}", reason))
+            if act.act == "confirm":
+                db.executemany(graph_sql.SEE_ENTITY, [(act.at, act.origin, end) for end in ends])
+            add_event(db, asked.event(uid))
             return reinforced(uid, act, after)
 
     def find(self, name_or_id: str) -> int:
@@ -135,23 +123,23 @@ class SqliteGraph:
         """Relations that begin or end at these entities, with what they weigh now."""
         folded = None if kinds is None else json.dumps([name_key(kind) for kind in kinds])
         with self._pool.reading() as db:
-            rows = db.execute(graph_sql.EDGES_AT, {"keys": json.dumps(sorted(keys)), "kinds": folded})
-            return [as_edge(item, rates, now) for item in rows]
+            rows: Any = db.execute(graph_sql.EDGES_AT, {"keys": json.dumps(sorted(keys)), "kinds": folded})
+            return [edge_now(item, json.loads(sources), rates, now) for *item, sources in rows]
 
     def origins(self) -> dict[int, Origin]:
         with self._pool.reading() as db:
             return SqliteOrigins(db).known()
 
-    def told_facts(self, ids: Collection[str]) -> list[ToldFact]:
+    def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(quarantine_sql.FACTS, (json.dumps(sorted(ids)),)).fetchall()
-        return [ToldFact(uid, Told(*made), json.loads(by)) for uid, *made, by in rows]
+        return [FactProvenance(uid, Provenance(*made), json.loads(by)) for uid, *made, by in rows]
 
-    def told_entities(self, keys: Collection[int]) -> list[ToldEntity]:
+    def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(quarantine_sql.ENTITIES, (json.dumps(sorted(keys)),)).fetchall()
             found: list[Any] = db.execute(quarantine_sql.MENTIONS, (json.dumps([row[0] for row in rows]),)).fetchall()
-        return with_mentions(((key, Told(*made), json.loads(facts)) for key, *made, facts in rows), found)
+        return with_mentions(((key, Provenance(*made), json.loads(facts)) for key, *made, facts in rows), found)
 
     def decay(self, rates: Rates, now: datetime, *, store: bool) -> tuple[list[Faded], list[Faded]]:
         with self._pool.writing() if store else self._pool.reading() as db:
@@ -194,8 +182,8 @@ class _Writer:
         if known is None:
             uid = self._new_id("rel")
             valid = at if draft.valid_at is None else to_micros(draft.valid_at)
-            told = (draft.weight, not draft.source, at, at, valid, self._origin)
-            relation: int = one(self._db, graph_sql.ADD_RELATION, (uid, subject, target, draft.relation, key, *told))
+            values = (draft.weight, not draft.source, at, at, valid, self._origin)
+            relation: int = one(self._db, graph_sql.ADD_RELATION, (uid, subject, target, draft.relation, key, *values))
         else:
             relation, uid = known[:2]
         before = None if known is None else fact_state(*known[2:])
@@ -204,15 +192,7 @@ class _Writer:
             self._db.execute(sql.ADD_SOURCE, (relation, memory))
         names = [row(self._db, graph_sql.ENTITY_NAME, (end,))[1] for end in (subject, target)]
         state: RelationState = "created" if known is None else "strengthened"
-        return RelationOutcome(
-            uid,
-            names[0],
-            draft.relation,
-            names[1],
-            state,
-            after.weight or 0.0,
-            tuple(closed),
-        )
+        return RelationOutcome(uid, names[0], draft.relation, names[1], state, after.weight or 0.0, tuple(closed))
 
     def _close_others(self, subject: int, kind: str, target: int) -> list[str]:
         """End what the subject has of this kind with anything else; the ids of those."""
@@ -241,15 +221,6 @@ def _known(db: apsw.Connection, name: str) -> int:
     if found is None:
         raise unknown_entity(name)
     return found
-
-
-def as_edge(item: Any, rates: Rates, now: datetime) -> Edge:
-    """A row, with what it weighs now."""
-    uid, subject, target, relation, base, seen, valid, invalid, sources = item
-    last = from_micros(seen)
-    weight = faded(1.0 if base is None else base, rates.edge, age_days(last, now))
-    ends = [None if moment is None else from_micros(moment) for moment in (valid, invalid)]
-    return Edge(uid, subject, target, relation, weight, last, ends[0], ends[1], tuple(json.loads(sources)))
 
 
 def _faded_rows(rows: Any, rate_of: Callable[[str], float], now: datetime) -> list[tuple[int, Faded]]:

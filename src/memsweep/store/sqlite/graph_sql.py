@@ -101,7 +101,7 @@ EDGES_AT = f"""
       and (:kinds is null or relation_key in (select value from json_each(:kinds)))"""
 
 _NOT_OF_CODE = "relation.relation_key not in ('calls', 'defines', 'imports', 'inherits')"  # as the index has it
-ANY_TOLD = f"""
+ANY_EXPLICIT = f"""
     select exists (select 1 from entity where handed_in = 1 and trash is null)
         or exists (select 1 from relation where trash is null and {_NOT_OF_CODE})"""
 _BEGINS = "{0} >= wanted.value and {0} < wanted.value || char(1114111)"

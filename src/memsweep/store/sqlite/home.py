@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from memsweep.clock import new_id
-from memsweep.model.care import Finding, Restored
+from memsweep.model.care import Finding, Restored, RestoreRequest
 from memsweep.model.ids import WORKSPACE_RECEIPT
 from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
@@ -120,28 +120,8 @@ class SqliteHomeKeeper:
                     db.executemany(meta_sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
                     mending.note(db, cure, found, actor, now)
 
-    def install(
-        self,
-        source: Path,
-        workspace_id: str,
-        *,
-        replace: bool,
-        receipt_id: str,
-        actor: str,
-        now: datetime,
-        progress: CopyProgress | None = None,
-    ) -> Restored:
-        restored = install(
-            self._registry(),
-            self._intents,
-            self._folder,
-            source,
-            workspace_id,
-            replace=replace,
-            receipt_id=receipt_id,
-            actor=actor,
-            now=now,
-        )
+    def install(self, source: Path, request: RestoreRequest, progress: CopyProgress | None = None) -> Restored:
+        restored = install(self._registry(), self._intents, self._folder, source, request)
         return dataclasses.replace(restored, notes=tuple(progress.notes) if progress else ())
 
     def _entries(self) -> tuple[list[_Entry], set[str]]:

@@ -8,10 +8,10 @@ from typing import Any
 
 import apsw
 
+from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
-from memsweep.model.telling import Together
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import one, row
 from memsweep.store.file.words import any_of, having
@@ -60,7 +60,7 @@ class SqliteItems:
     def with_any_word(self, words: Collection[str]) -> set[int]:
         return {key for (key,) in self._db.execute(gc_sql.WITH_ANY_WORD, (any_of(list(words)),))} if words else set()
 
-    def with_words(self, words: Together) -> set[int]:
+    def with_words(self, words: WordGroups) -> set[int]:
         return {key for (key,) in self._db.execute(gc_sql.WITH_ANY_WORD, (having(words.needed, words.groups),))}
 
     def in_pieces(self, words: Collection[str]) -> set[int]:

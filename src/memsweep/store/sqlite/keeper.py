@@ -25,7 +25,6 @@ from memsweep.store.sqlite.readable import refusal
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import add_pieces, claim_model
 
-_CHANGES_VECTORS = {"values", "vectors", "vector_files"}
 _PATIENCE_MILLISECONDS = 2000
 
 
@@ -63,7 +62,7 @@ class SqliteKeeper:
         kept = rescue.put_aside(self._pool, to_micros(now)) if cure == "values" else None
         with self._pool.writing() as db:
             lost = mending.mend(db, cure, found, actor, now).lost
-        if cure in _CHANGES_VECTORS:
+        if cure in mending.CHANGES_VECTORS:
             self._vectors.forget()
         if kept is not None:
             lost.append(f"the file as it was is kept as {kept} until the next purge.")

@@ -75,8 +75,8 @@ def having(db: apsw.Connection, words: Sequence[str], hidden: Hidden) -> list[in
 def _counted(db: apsw.Connection, words: Sequence[str], keys: Collection[int]) -> Iterator[tuple[int, int, list[int]]]:
     """Of those of these chunks that have one of the words: the key, how many tokens, and how often each word."""
     db.register_fts5_function("word_counts", _word_counts)
-    for key, told in db.execute(search_sql.WORD_COUNTS, (any_of(words), json.dumps(list(keys)))):
-        size, *times = map(int, told.split())
+    for key, counts in db.execute(search_sql.WORD_COUNTS, (any_of(words), json.dumps(list(keys)))):
+        size, *times = map(int, counts.split())
         yield key, size, times
 
 

@@ -9,7 +9,7 @@ import apsw
 
 from memsweep.model.memory_act import MemoryAct, Mentioned, mentioned_in
 from memsweep.model.superseding import Pair, bases_from, bases_text
-from memsweep.store.ports.memory_acts import Link, MentionAt, NewMention, PlacedMention
+from memsweep.store.ports.memory_acts import Link, MentionAt, MentionRow, PlacedMention
 from memsweep.store.sqlite import memory_act_sql as own
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.lists import as_list
@@ -54,7 +54,7 @@ class SqliteMemoryActs:
     def mentioned_by(self, origins: Collection[int]) -> set[int]:
         return {memory for (memory,) in self._db.execute(own.MENTIONED_BY, (as_list(origins),))}
 
-    def add_mentions(self, mentions: Iterable[NewMention]) -> None:
+    def add_mentions(self, mentions: Iterable[MentionRow]) -> None:
         self._db.executemany(own.ADD_MENTION, [each._asdict() for each in mentions])
 
     def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:

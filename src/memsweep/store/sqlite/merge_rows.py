@@ -48,9 +48,9 @@ class SqliteMoves:
     def drop(self, receipts: Collection[int]) -> None:
         self._db.execute(merging_sql.DROP_MOVES, (as_list(receipts),))
 
-    def hand_over(self, twins: Mapping[int, int], receipts: Collection[int]) -> None:
+    def hand_over(self, namesakes: Mapping[int, int], receipts: Collection[int]) -> None:
         merges = as_list(receipts)
-        rows = [{"entity": entity, "twin": twin, "receipts": merges} for entity, twin in twins.items()]
+        rows = [{"entity": entity, "namesake": namesake, "receipts": merges} for entity, namesake in namesakes.items()]
         for statement in merging_sql.HAND_OVER if receipts else ():
             self._db.executemany(statement, rows)
 

@@ -18,13 +18,13 @@ ADD_MOVE = "insert into merge_move (receipt, kind, a, b, c, said) values (?, ?, 
 SET_MOVE = "update merge_move set a = ?, c = ?, said = ? where rowid = ?"
 DROP_MOVES = "delete from merge_move where receipt in (select value from json_each(?))"
 _OF_MERGES = "receipt in (select value from json_each(:receipts))"
-# Entities are known by their versions, and a twin is another one: a merge cannot make it as it was.
+# Entities are known by their versions, and a namesake is another one: a merge cannot make it as it was.
 HAND_OVER = (
-    f"update merge_move set a = :twin, c = null where a = :entity and kind in ('target', 'split') and {_OF_MERGES}",
-    f"update merge_move set a = :twin where a = :entity and kind in ('name', 'split name') and {_OF_MERGES}",
-    "update merge_move set c = :twin where c = :entity"
+    f"update merge_move set a = :namesake, c = null where a = :entity and kind in ('target', 'split') and {_OF_MERGES}",
+    f"update merge_move set a = :namesake where a = :entity and kind in ('name', 'split name') and {_OF_MERGES}",
+    "update merge_move set c = :namesake where c = :entity"
     f" and kind in ('mention', 'split mention', 'split subject', 'split object') and {_OF_MERGES}",
-    f"update merge_move set b = :twin where b = :entity and kind = 'split' and {_OF_MERGES}",
+    f"update merge_move set b = :namesake where b = :entity and kind = 'split' and {_OF_MERGES}",
 )
 
 # other names

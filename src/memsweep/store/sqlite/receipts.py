@@ -12,16 +12,16 @@ import apsw
 from memsweep.model.ids import findable
 from memsweep.model.plan import counts_of
 from memsweep.model.receipts import Held, StoredReceipt
-from memsweep.model.times import from_micros, to_micros
-from memsweep.store.changes import NewReceipt, ReceiptRow
+from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.file.connect import one
-from memsweep.store.receipt_values import held_by, stored_receipt
+from memsweep.store.ports.receipts import NewReceipt, ReceiptRow
+from memsweep.store.receipt_values import held_by, receipt_row, stored_receipt
 from memsweep.store.sqlite import receipt_sql
 from memsweep.store.stored import to_json
 
 
 class SqliteReceipts:
-    """Implements `memsweep.store.changes.ReceiptRows`."""
+    """Implements `memsweep.store.ports.receipts.ReceiptRows`."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -50,7 +50,7 @@ class SqliteReceipts:
         return self._rows(receipt_sql.NOT_PURGED, to_micros(before))
 
     def add(self, receipt: NewReceipt) -> int:
-        undone = None if receipt.undone_at is None else to_micros(receipt.undone_at)
+        undone = micros_or_none(receipt.undone_at)
         named = (receipt.id, receipt.plan_id, receipt.action, receipt.strategy, receipt.actor)
         counts, skipped = to_json(counts_of(receipt.totals)), to_json(list(receipt.skipped))
         key: int = one(self._db, receipt_sql.ADD, (*named, to_micros(receipt.created_at), counts, skipped, undone))
@@ -64,8 +64,4 @@ class SqliteReceipts:
 
     def _rows(self, statement: str, value: object) -> list[ReceiptRow]:
         rows: list[Any] = self._db.execute(statement, (value,)).fetchall()
-        return [ReceiptRow(key, uid, plan, _moment(undone), _moment(purged)) for key, uid, plan, undone, purged in rows]
-
-
-def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else from_micros(micros)
+        return [receipt_row(*row) for row in rows]

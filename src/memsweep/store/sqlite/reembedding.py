@@ -8,38 +8,46 @@ import apsw
 
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.file import meta_sql, rows_sql
-from memsweep.store.file.connect import one
+from memsweep.store.file.connect import Pool, one
 from memsweep.store.file.meta import write_model
 from memsweep.store.ports.memories import Embed
 from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.vectors import VectorIndex
 
 _STAGED_MODEL = "staged_model"
 _GENERATION = "vector_generation"
 
 
-def unstaged(db: apsw.Connection, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
-    _stage_for(db, model)
-    return list(db.execute(sql.UNSTAGED, (limit,)))
+class SqliteReembedding:
+    """Implements `memsweep.store.ports.memories.Reembedding`."""
 
+    def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
+        self._pool, self._vectors = pool, vectors
 
-def stage(db: apsw.Connection, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
-    _stage_for(db, model)
-    db.executemany(sql.STAGE_VECTOR, vectors)
+    def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
+        with self._pool.writing() as db:
+            _stage_for(db, model)
+            return list(db.execute(sql.UNSTAGED, (limit,)))
 
+    def stage(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
+        with self._pool.writing() as db:
+            _stage_for(db, model)
+            db.executemany(sql.STAGE_VECTOR, vectors)
 
-def switch(db: apsw.Connection, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
-    """Take the staged vectors once every chunk has one; how many have none if they are too many to add them now."""
-    _stage_for(db, model)
-    missing: int = one(db, sql.UNSTAGED_COUNT)
-    if missing > at_most:
-        return missing
-    if rest := list(db.execute(sql.UNSTAGED, (missing,))):
-        vectors = embed([text for _, text in rest])
-        db.executemany(sql.STAGE_VECTOR, zip((key for key, _ in rest), vectors, strict=True))
-    db.execute(sql.SWITCH_VECTORS)
-    db.execute(meta_sql.SET_META, (_GENERATION, (one(db, meta_sql.GET_META, (_GENERATION,)) or 0) + 1))
-    write_model(db, model)
-    return 0
+    def switch(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+        with self._pool.writing() as db:
+            _stage_for(db, model)
+            missing: int = one(db, sql.UNSTAGED_COUNT)
+            if missing > at_most:
+                return missing
+            if rest := list(db.execute(sql.UNSTAGED, (missing,))):
+                vectors = embed([text for _, text in rest])
+                db.executemany(sql.STAGE_VECTOR, zip((key for key, _ in rest), vectors, strict=True))
+            db.execute(sql.SWITCH_VECTORS)
+            db.execute(meta_sql.SET_META, (_GENERATION, (one(db, meta_sql.GET_META, (_GENERATION,)) or 0) + 1))
+            write_model(db, model)
+        self._vectors.forget()
+        return 0
 
 
 def _stage_for(db: apsw.Connection, model: EmbeddingModel) -> None:

@@ -102,10 +102,10 @@ def _replace(registry: Pool, old: Path, name: str, note: Note, now: int) -> list
         path.rename(new.with_name(path.name.replace(old.stem, new.stem, 1)))
     for path in old.parent.glob(f"{old.stem}.*"):  # the mark, the vector files
         path.unlink(missing_ok=True)
-    return [_told(name, saved, kept)]
+    return [_notice(name, saved, kept)]
 
 
-def _told(name: str, saved: Saved, kept: Path) -> str:
+def _notice(name: str, saved: Saved, kept: Path) -> str:
     lost = ", ".join(f"{counted(count, 'row')} of {table}" for table, count in saved.lost.items() if count)
     found = f"{counted(saved.rows['memory'], 'memory', 'memories')} and {counted(saved.rows['segment'], 'segment')}"
     return (

@@ -21,7 +21,7 @@ PIECES = f"""
            symbol_kind, words, (select json_group_array(json_array(entity, origin)) from mention
                                 where mention.chunk = chunk.id)
     from chunk left join vector on vector.chunk = chunk.id where memory in {_KEYS} order by memory, position"""
-TWIN = """
+DUPLICATE = """
     select uid from memory where content_hash = :hash and trash is null and source <> :code_source
       and thread is :thread and text = :text and id not in (select value from json_each(:besides)) limit 1"""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision, mentioned_by
 from memsweep.model.text import content_hash
@@ -81,13 +81,13 @@ class SqliteTexts:
             found[memory].append(Piece._make((uid, text, start, first, last, vector or b"", *rest, *mentioned)))
         return found
 
-    def twin(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
+    def duplicate_of(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
         asked = {"hash": memory.content_hash, "thread": memory.thread, "text": memory.text, "code_source": CODE_SOURCE}
-        found: str | None = one(self._db, revision_sql.TWIN, {**asked, "besides": as_list({memory.key, *besides})})
+        found: str | None = one(self._db, revision_sql.DUPLICATE, {**asked, "besides": as_list({memory.key, *besides})})
         return found
 
-    def is_buried(self, content_hash: bytes) -> bool:
-        return one(self._db, trash_sql.IS_BURIED, (content_hash,)) is not None
+    def is_tombstoned(self, content_hash: bytes) -> bool:
+        return one(self._db, trash_sql.IS_TOMBSTONED, (content_hash,)) is not None
 
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
         said = (memory.text, to_json(memory.tags), memory.source, to_json(dict(memory.metadata)), memory.content_hash)
@@ -107,8 +107,8 @@ class SqliteTexts:
         return origin_key(self._db, origin)
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
-        told = writing.Told(memory, list(chunks), origin_key(self._db, new.origin))
-        return writing.add_names(self._db, new, new.mentions, told)[0]
+        carrier = StatedIn(memory, list(chunks), origin_key(self._db, new.origin))
+        return writing.add_names(self._db, new, new.mentions, carrier)[0]
 
     def _drop_chunks(self, memory: int) -> None:
         before = {key for (key,) in self._db.execute(revision_sql.CHUNKS_BEFORE, (memory,))}

@@ -36,13 +36,7 @@ def check_dimension(db: apsw.Connection, dimension: int) -> None:
 
 
 def candidates(
-    db: apsw.Connection,
-    words: WordQuery,
-    vectors: VectorIndex,
-    query: str,
-    vector: bytes,
-    filters: Filters,
-    depth: int,
+    db: apsw.Connection, words: WordQuery, vectors: VectorIndex, query: str, vector: bytes, filters: Filters, depth: int
 ) -> list[Candidate]:
     by_words = _found_by_words(db, words, query, filters, depth) if query else {}
     cosines = vectors.similarities(db, vector)
@@ -73,7 +67,7 @@ def smaller_kind(db: apsw.Connection) -> Kind | None:
 
 
 def statements_about(db: apsw.Connection, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
-    if not one(db, graph_sql.ANY_TOLD):
+    if not one(db, graph_sql.ANY_EXPLICIT):
         return []
     given = {name: json.dumps(list(words)) for name, words in asked._asdict().items()}
     rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, {**given, "ended": ended, "limit": limit})

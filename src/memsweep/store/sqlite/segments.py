@@ -13,15 +13,16 @@ import apsw
 from memsweep.errors import BadInput
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.segment import ContextSegment, Generation
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
-from memsweep.store.ports.windows import OriginOf, Summary
+from memsweep.store.ports.segments import Summary
+from memsweep.store.ports.windows import OriginOf
 from memsweep.store.refusals import unknown_window
-from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
+from memsweep.store.segment_values import receipt_values, state_values, stored_segment, strategy_of, values_of
 from memsweep.store.sqlite import context_sql, gc_sql
 from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.lists import as_list
@@ -188,7 +189,7 @@ class SqliteWindow:
 
 
 class SqliteSegmentRows:
-    """Implements `memsweep.store.ports.windows.SegmentRows`."""
+    """Implements `memsweep.store.ports.segments.SegmentRows`."""
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db = db
@@ -246,29 +247,10 @@ def _row(found: Any) -> Held:
 
 
 def _held(found: Any) -> Held:
-    key, version, place, stashed, uid, kind, created, touched, pinned, generation, survived, refcount, *rest = found
-    path, first, last, tags, topic, tokens, role, task, references, text = rest
+    _, version, place, _, uid, kind, _, _, _, generation, survived, refcount, *rest = found
+    path, first, last, _, topic, tokens, role, task, _, text = rest
     expect(str, uid, kind, generation, text)
     expect(int, version, place, survived, refcount, tokens)
     expect_or_null(str, path, topic, role, task)
     expect_or_null(int, first, last)
-    segment = ContextSegment(
-        segment_id=uid,
-        text=text,
-        type=kind,
-        created_at=from_micros(created),
-        last_touched_at=from_micros(touched),
-        pinned=bool(pinned),
-        generation=generation,
-        gc_survival_count=survived,
-        refcount=refcount,
-        file_path=path,
-        line_range=None if first is None else (first, last),
-        tags=texts(tags),
-        topic_id=topic,
-        tokens=tokens,
-        role=role,
-        task_id=task,
-        references=texts(references),
-    )
-    return Held(key, version, place, bool(stashed), segment)
+    return stored_segment(found, texts)

@@ -9,7 +9,7 @@ from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
 
 # remembering
 KNOWS_HASH = "select 1 from memory where content_hash = ? and trash is null"
-FIND_TWIN = f"""
+FIND_SAME_TEXT = f"""
     select memory.id, memory.uid, memory.tags, memory.metadata, memory.source, memory.expires_at, memory.created_at,
            memory.origin
     from memory

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 import apsw
 
-from memsweep.model.contribution import Contribution, FactState
+from memsweep.model.contribution import Speaker
 from memsweep.model.memory import NamedThing, NewFact
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
-from memsweep.model.vocabulary import Act
 from memsweep.store.file.connect import insert, row
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.contributions import contribute, fact_state
 
 
-class By(NamedTuple):
-    """Who says something: the memory that it is in, its origin, when, and how fast facts fade."""
-
-    memory: int
-    origin: int | None
-    at: int
-    rate: float
-
-
-def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], by: By) -> int:
+def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], by: Speaker) -> int:
     """Create the relation, or strengthen it if it is known; its key."""
     fact = new.fact
     subject, target = entities[fact.subject], entities[fact.object]
@@ -47,19 +36,15 @@ def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, 
         key, before = insert(db, sql.ADD_RELATION, values), None
     else:
         key, before = known[0], fact_state(*known[1:])
-    contribute(db, _act("state", key, before, by)._replace(value=fact.weight))
+    contribute(db, by.act("state", key, before)._replace(value=fact.weight))
     return int(key)
 
 
-def mention_again(db: apsw.Connection, chunks: Sequence[int], explicit: Collection[int], by: By) -> None:
+def mention_again(db: apsw.Connection, chunks: Sequence[int], explicit: Collection[int], by: Speaker) -> None:
     """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown."""
     rows = [item for item in db.execute(sql.MENTIONED_RELATIONS, (json.dumps(chunks),)) if item[0] not in explicit]
     done: set[int] = set()
     for key, text, subject, relation, target, *state in rows:
         if key not in done and any(True for _ in stated(text, [(subject, relation, target)])):
             done.add(key)
-            contribute(db, _act("mention", key, fact_state(*state), by))
-
-
-def _act(act: Act, relation: int, before: FactState | None, by: By) -> Contribution:
-    return Contribution(relation, act, by.at, by.rate, origin=by.origin, memory=by.memory, before=before)
+            contribute(db, by.act("mention", key, fact_state(*state)))

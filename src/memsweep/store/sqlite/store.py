@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import moment_or_none
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -20,21 +20,15 @@ from memsweep.store.sqlite.words import WordQuery
 from memsweep.store.stored import expect, texts
 
 if TYPE_CHECKING:
-    from memsweep.model.code import CodeTotals, FileWrite, KnownFile, RunEnd
-    from memsweep.model.memory import (
-        Memory,
-        MemoryDraft,
-        NewMemory,
-        Remembered,
-        Stats,
-    )
+    from memsweep.model.memory import Memory, MemoryDraft, NewMemory, Remembered, Stats
     from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
     from memsweep.model.workspace import EmbeddingModel
-    from memsweep.store.ports.memories import Embed
+    from memsweep.store.sqlite.code import SqliteCodeFiles
     from memsweep.store.sqlite.collector import SqliteCollector
     from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
     from memsweep.store.sqlite.overview import SqliteOverview
+    from memsweep.store.sqlite.reembedding import SqliteReembedding
     from memsweep.store.sqlite.segments import SqliteSegments
     from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
@@ -52,6 +46,18 @@ class SqliteStore:
         self._words = WordQuery()
 
     # Most commands need one feature or none, and importing the others would take longer than the command.
+
+    @cached_property
+    def code(self) -> SqliteCodeFiles:
+        from memsweep.store.sqlite.code import SqliteCodeFiles
+
+        return SqliteCodeFiles(self._pool)
+
+    @cached_property
+    def reembedding(self) -> SqliteReembedding:
+        from memsweep.store.sqlite.reembedding import SqliteReembedding
+
+        return SqliteReembedding(self._pool, self._vectors)
 
     @cached_property
     def collector(self) -> SqliteCollector:
@@ -97,24 +103,24 @@ class SqliteStore:
         with self._pool.connection() as db:
             return mark.change_number(db, self.path)
 
-    def touch_twin(
+    def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
-        from memsweep.store.sqlite import twins
+        from memsweep.store.sqlite import repeats
 
         with self._pool.connection() as db:
-            if not twins.knows_hash(db, content_hash):
+            if not repeats.knows_hash(db, content_hash):
                 return None
         with self._pool.writing() as db:
-            return twins.touch_twin(db, draft, content_hash, now, origin)
+            return repeats.touch_existing(db, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        from memsweep.store.sqlite import twins, writing
+        from memsweep.store.sqlite import repeats, writing
 
         with self._pool.writing() as db:
-            if (known := twins.add_to_twin(db, new)) is not None:
+            if (known := repeats.add_to_existing(db, new)) is not None:
                 return known
-            if one(db, trash_sql.IS_BURIED, (new.content_hash,)):
+            if one(db, trash_sql.IS_TOMBSTONED, (new.content_hash,)):
                 raise tombstoned_text()
             writing.claim_model(db, model)
             return writing.add_memory(db, new)
@@ -155,8 +161,8 @@ class SqliteStore:
             vector_bytes=vector_bytes(chunks, model, self._vectors.size_bytes()),
             engine="sqlite",
             model=model,
-            oldest=None if oldest is None else from_micros(oldest),
-            newest=None if newest is None else from_micros(newest),
+            oldest=moment_or_none(oldest),
+            newest=moment_or_none(newest),
             warnings=tuple(f"{loss.said} Run `memsweep doctor`." for loss in mark.losses(self.path)),
         )
 
@@ -213,80 +219,6 @@ class SqliteStore:
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         with self._pool.connection() as db:
             return words.matched(db, query, texts)
-
-    def code_roots(self) -> list[str]:
-        from memsweep.store.sqlite import code
-
-        with self._pool.reading() as db:
-            return code.roots(db)
-
-    def code_files(self, root: str) -> list[KnownFile]:
-        from memsweep.store.sqlite import code
-
-        with self._pool.reading() as db:
-            return code.known_files(db, root)
-
-    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
-        from memsweep.store.sqlite import code
-
-        with self._pool.reading() as db:
-            return code.chunk_hashes(db, memory_ids)
-
-    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
-        with self._pool.reading() as db:
-            from memsweep.store.sqlite.collector import tombstoned
-
-            return tombstoned(db, hashes)
-
-    def write_files(
-        self,
-        root: str,
-        files: Sequence[FileWrite],
-        model: EmbeddingModel,
-        now: datetime,
-        new_id: Callable[[str], str],
-        origin: Origin = UNKNOWN,
-    ) -> None:
-        from memsweep.store.sqlite import code, writing
-
-        with self._pool.writing() as db:
-            writing.claim_model(db, model)
-            code.refuse_doubles(db, root, files)
-            key, names = code.root_key(db, root), code.Names(db, to_micros(now), new_id, files, origin)
-            code.write_files(db, key, files, names, to_micros(now))
-
-    def end_run(self, run: RunEnd, now: datetime) -> None:
-        from memsweep.store.sqlite import code
-
-        with self._pool.writing() as db:
-            code.end_run(db, run, now)
-
-    def code_totals(self, root: str) -> CodeTotals:
-        from memsweep.store.sqlite import code
-
-        with self._pool.reading() as db:
-            return code.totals(db, root)
-
-    def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
-        from memsweep.store.sqlite import reembedding
-
-        with self._pool.writing() as db:
-            return reembedding.unstaged(db, model, limit)
-
-    def stage_vectors(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
-        from memsweep.store.sqlite import reembedding
-
-        with self._pool.writing() as db:
-            reembedding.stage(db, vectors, model)
-
-    def switch_model(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
-        from memsweep.store.sqlite import reembedding
-
-        with self._pool.writing() as db:
-            missing = reembedding.switch(db, model, embed, at_most)
-        if missing == 0:
-            self._vectors.forget()
-        return missing
 
     def close(self) -> None:
         self._pool.close()

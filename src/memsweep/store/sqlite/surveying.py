@@ -9,14 +9,14 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.plan import EntityRow, MemoryRow, RelationRow, Survey, spoken_of
+from memsweep.model.plan import MemoryRow, Survey, SurveyedEntity, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.store.sqlite import gc_sql, superseding_sql
-from memsweep.store.surveys import reads_edges, reads_entities, reads_unspoken_only
+from memsweep.store.surveys import reads_edges, reads_entities, reads_unmentioned_only
 
 _memory_row = partial(tuple.__new__, MemoryRow)  # what `_make` does, without its check of the length
-_entity_row = partial(tuple.__new__, EntityRow)
-_relation_row = partial(tuple.__new__, RelationRow)
+_entity_row = partial(tuple.__new__, SurveyedEntity)
+_relation_row = partial(tuple.__new__, SurveyedRelation)
 
 
 def survey(db: apsw.Connection, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
@@ -56,8 +56,8 @@ def survey_of(db: apsw.Connection, memories: Collection[int], entities: Collecti
 
 def _graph(
     db: apsw.Connection, needs: Collection[str], spoken: set[int]
-) -> tuple[list[EntityRow], list[tuple[int, int]]]:
-    if not reads_unspoken_only(needs):
+) -> tuple[list[SurveyedEntity], list[tuple[int, int]]]:
+    if not reads_unmentioned_only(needs):
         entities = list(map(_entity_row, db.execute(gc_sql.ENTITIES)))
         return entities, _edges(db, needs, entities) if reads_edges(needs) else []
     # What a memory states connects its ends as well, but then they are spoken of: every relation will do.
@@ -67,7 +67,7 @@ def _graph(
     return list(map(_entity_row, db.execute(gc_sql.THESE_ENTITIES, (json.dumps(keys),)))), edges
 
 
-def _edges(db: apsw.Connection, needs: Collection[str], entities: Sequence[EntityRow]) -> list[tuple[int, int]]:
+def _edges(db: apsw.Connection, needs: Collection[str], entities: Sequence[SurveyedEntity]) -> list[tuple[int, int]]:
     """Who asks for ways gets every relation; to everyone else it only matters what they connect."""
     rows: Iterator[Any] = db.execute(gc_sql.STANDING_EDGES if "statements" in needs else gc_sql.EDGES)
     return list(rows) if "ways" in needs else spanning([entity.key for entity in entities], rows)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import from_micros, micros_or_none, moment_or_none, to_micros
 from memsweep.model.token import Token
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.sqlite import registry_sql
@@ -39,8 +39,8 @@ class SqliteTokens:
             to_json(list(token.workspaces)),
             int(token.read_only),
             to_micros(token.created_at),
-            None if token.expires_at is None else to_micros(token.expires_at),
-            None if token.revoked_at is None else to_micros(token.revoked_at),
+            micros_or_none(token.expires_at),
+            micros_or_none(token.revoked_at),
         )
         with self._registry().writing() as db:
             return one(db, registry_sql.ADD_TOKEN, values) is not None
@@ -59,5 +59,5 @@ def _token(kept: Any) -> Token | None:
     expect(str, digest, name)
     expect(int, read_only, created_at)
     expect_or_null(int, expires_at, revoked_at)
-    times = (None if each is None else from_micros(each) for each in (expires_at, revoked_at))
+    times = (moment_or_none(each) for each in (expires_at, revoked_at))
     return Token(name, digest, texts(workspaces), bool(read_only), from_micros(created_at), *times)

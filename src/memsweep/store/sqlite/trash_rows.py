@@ -67,10 +67,10 @@ class SqliteTrash:
         self._db.execute(trash_sql.MENTIONS_RETURN_WITH_CHUNKS, (chunks,))
         self._db.execute(trash_sql.MENTIONS_RETURN_WITH_ENTITIES, (entities,))
 
-    def hand_over(self, twins: Mapping[int, int]) -> None:
-        for entity, twin in sorted(twins.items()):
+    def hand_over(self, namesakes: Mapping[int, int]) -> None:
+        for entity, namesake in sorted(namesakes.items()):
             for statement in trash_sql.HAND_OVER:
-                self._db.execute(statement, {"entity": entity, "twin": twin})
+                self._db.execute(statement, {"entity": entity, "namesake": namesake})
 
     def free(self, gone: Selection) -> None:
         for statements, keys in (

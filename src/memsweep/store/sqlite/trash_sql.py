@@ -65,14 +65,14 @@ MENTIONS_RETURN_WITH_CHUNKS = f"""
     {_WHERE_ITS_ENDS_ARE} where chunk in (select value from json_each(?)) and trash is not null"""
 MENTIONS_FOLLOW_ENTITIES = f"{_WHERE_ITS_ENDS_ARE} where entity in (select value from json_each(?))"
 MENTIONS_RETURN_WITH_ENTITIES = f"{MENTIONS_FOLLOW_ENTITIES} and trash is not null"
-# A twin takes over what the other had, in whichever trash it waits.
+# A namesake takes over what the other had, in whichever trash it waits.
 HAND_OVER = (
-    "update or ignore mention set entity = :twin, trash = (select trash from chunk where chunk.id = mention.chunk)"
+    "update or ignore mention set entity = :namesake, trash = (select trash from chunk where chunk.id = mention.chunk)"
     " where entity = :entity and trash is not null",
     "delete from mention where entity = :entity and trash is not null",
-    "update relation set subject = :twin where subject = :entity and trash is not null",
-    "update relation set object = :twin where object = :entity and trash is not null",
-    "update alias set entity = :twin where entity = :entity",
+    "update relation set subject = :namesake where subject = :entity and trash is not null",
+    "update relation set object = :namesake where object = :entity and trash is not null",
+    "update alias set entity = :namesake where entity = :entity",
 )
 
 # looking into the trash
@@ -169,6 +169,6 @@ AUDIT = """
       and (instr(counts, :needle)
            or ((:subject is null or subject = :subject) and substr(counts, 1, length(:rest)) <> :rest))
     order by id desc limit :limit"""
-IS_BURIED = "select 1 from tombstone where hash = ?"
-BURIED = "select hash from tombstone where hash in (select unhex(value) from json_each(?))"
+IS_TOMBSTONED = "select 1 from tombstone where hash = ?"
+TOMBSTONED = "select hash from tombstone where hash in (select unhex(value) from json_each(?))"
 TOMBSTONES = "select memory, at, reason from tombstone order by at desc"

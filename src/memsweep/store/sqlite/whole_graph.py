@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
-from functools import lru_cache
 from typing import Any
 
 import apsw
 
-from memsweep.model.audit import AuditEvent
 from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
+from memsweep.model.graph_exchange import (
+    differs,
+    entity_row,
+    entity_with,
+    import_event,
+    imported,
+    relation_row,
+    relation_with,
+)
 from memsweep.model.ids import is_own_id
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import name_key
-from memsweep.model.times import from_micros, to_micros
-from memsweep.model.whole_graph import EntityRow, GraphDump, GraphSurvey, Imported, RelationRow, later_confirmed
+from memsweep.model.times import micros_or_none, to_micros
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, GraphSurvey, Imported
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite import whole_graph_sql
@@ -26,7 +33,8 @@ from memsweep.store.sqlite.contributions import note
 from memsweep.store.sqlite.origins import origin_key
 
 NewId = Callable[[str], str]
-_moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
+_ENTITY = ("confidence", "handed_in", "pinned", "created_at", "last_seen")
+_RELATION = ("weight", "evidence", "handed_in", "created_at", "last_seen")
 
 
 class SqliteWholeGraph:
@@ -47,8 +55,8 @@ class SqliteWholeGraph:
     def dump(self) -> GraphDump:
         with self._pool.reading() as db:
             return GraphDump(
-                tuple(_entity_row(item) for item in db.execute(whole_graph_sql.DUMP_ENTITIES)),
-                tuple(_relation_row(item) for item in db.execute(whole_graph_sql.DUMP_RELATIONS)),
+                tuple(entity_row(item[:-1], item[-1]) for item in db.execute(whole_graph_sql.DUMP_ENTITIES)),
+                tuple(relation_row(item) for item in db.execute(whole_graph_sql.DUMP_RELATIONS)),
             )
 
     def load(self, dump: GraphDump, new_id: NewId, actor: str, now: datetime, origin: Origin = UNKNOWN) -> Imported:
@@ -60,14 +68,9 @@ class SqliteWholeGraph:
                 loader.aliases(thing)
             for fact in dump.relations:
                 loader.relation(fact)
-            counts = {"entities": loader.entities_created, "relations": loader.relations_created}
-            add_event(db, AuditEvent(now, actor, "import_graph", "", counts, ids=tuple(loader.touched)))
-            return Imported(
-                entities_created=loader.entities_created,
-                entities_known=len(dump.entities) - loader.entities_created,
-                relations_created=loader.relations_created,
-                relations_known=len(dump.relations) - loader.relations_created,
-            )
+            done = imported(dump, loader.entities_created, loader.relations_created)
+            add_event(db, import_event(done, tuple(loader.touched), actor, now))
+            return done
 
 
 class _Loader:
@@ -81,34 +84,27 @@ class _Loader:
         self.touched: dict[str, None] = {}
         """The ids of entities that are new, or not as they were."""
 
-    def entity(self, thing: EntityRow) -> None:
+    def entity(self, thing: ExportedEntity) -> None:
         keys = name_key(thing.name), name_key(thing.type)
         known = row(self._db, whole_graph_sql.LOAD_FIND_ENTITY, keys)
-        created, seen = to_micros(thing.created_at), to_micros(thing.last_seen)
         if known is None:
             uid = self._free_id("ent", thing.id, whole_graph_sql.ENTITY_ID_TAKEN)
             values = (uid, thing.name, keys[0], thing.type, keys[1], thing.confidence, thing.handed_in, thing.pinned)
-            key = self._keys[thing.id] = one(
-                self._db, whole_graph_sql.LOAD_ENTITY, (*values, created, seen, self._origin)
-            )
+            times = (to_micros(thing.created_at), to_micros(thing.last_seen))
+            key = self._keys[thing.id] = one(self._db, whole_graph_sql.LOAD_ENTITY, (*values, *times, self._origin))
             self._uids[key] = uid
             self.touched[uid] = None
             self.entities_created += 1
             return
-        key, uid, confidence, handed_in, pinned, known_from, known_seen = known
-        after = (
-            later_confirmed(confidence, known_seen, thing.confidence, seen),
-            max(handed_in, thing.handed_in),
-            max(pinned, thing.pinned),
-            min(created, known_from),
-            max(seen, known_seen),
-        )
-        if after != (confidence, handed_in, pinned, known_from, known_seen):
-            self._db.execute(whole_graph_sql.LOAD_CHANGE_ENTITY, (*after, key))
+        key, uid, *values = known
+        before = dict(zip(_ENTITY, values, strict=True))
+        after = entity_with(before, thing)
+        if differs(before, after):
+            self._db.execute(whole_graph_sql.LOAD_CHANGE_ENTITY, {**after, "key": key})
             self.touched[uid] = None
         self._keys[thing.id], self._uids[key] = key, uid
 
-    def aliases(self, thing: EntityRow) -> None:
+    def aliases(self, thing: ExportedEntity) -> None:
         """After all entities: a name that one of them has is no other name of another."""
         for name, kind in json.loads(thing.aliases or "[]"):
             keys = {"key": name_key(name), "type_key": name_key(kind)}
@@ -117,34 +113,25 @@ class _Loader:
             if self._db.changes():
                 self.touched[self._uids[entity]] = None
 
-    def relation(self, fact: RelationRow) -> None:
-        valid, invalid = (None if at is None else to_micros(at) for at in (fact.valid_at, fact.invalid_at))
-        created, seen = to_micros(fact.created_at), to_micros(fact.last_seen)
+    def relation(self, fact: ExportedRelation) -> None:
+        invalid = micros_or_none(fact.invalid_at)
         ends = self._keys[fact.source], self._keys[fact.target]
         kind = name_key(fact.relation)
         known = row(self._db, whole_graph_sql.LOAD_FIND_RELATION, (ends[0], kind, ends[1], invalid))
         if known is None:
             uid = self._free_id("rel", fact.id, whole_graph_sql.RELATION_ID_TAKEN)
             values = (uid, *ends, fact.relation, kind, fact.weight, fact.evidence, fact.handed_in)
+            created, seen, valid = to_micros(fact.created_at), to_micros(fact.last_seen), micros_or_none(fact.valid_at)
             made = one(self._db, whole_graph_sql.LOAD_RELATION, (*values, created, seen, valid, invalid, self._origin))
-            said = FactState(fact.weight, seen, fact.evidence, bool(fact.handed_in), created, valid, invalid)
-            self._note(made, None, said)
+            self._note(made, None, FactState(fact.weight, seen, fact.evidence, fact.handed_in, created, valid, invalid))
             self.relations_created += 1
             return
-        key, weight, evidence, handed_in, known_from, known_seen, known_valid = known
-        after = (
-            later_confirmed(weight, known_seen, fact.weight, seen),
-            max(evidence, fact.evidence),
-            max(handed_in, fact.handed_in),
-            min(created, known_from),
-            max(seen, known_seen),
-        )
-        if after != (weight, evidence, handed_in, known_from, known_seen):
-            self._db.execute(whole_graph_sql.LOAD_CHANGE_RELATION, (*after, key))
-            before = FactState(weight, known_seen, evidence, bool(handed_in), known_from, known_valid, invalid)
-            self._note(
-                key, before, FactState(after[0], after[4], after[1], bool(after[2]), after[3], known_valid, invalid)
-            )
+        key, *values, valid = known
+        before = dict(zip(_RELATION, values, strict=True))
+        after = relation_with(before, fact)
+        if differs(before, after):
+            self._db.execute(whole_graph_sql.LOAD_CHANGE_RELATION, {**after, "key": key})
+            self._note(key, _state(before, valid, invalid), _state(after, valid, invalid))
 
     def _note(self, relation: int, before: FactState | None, after: FactState) -> None:
         act = Contribution(relation, "set", self._now, origin=self._origin, before=before, after=after)
@@ -156,14 +143,7 @@ class _Loader:
         return wanted if free else self._new_id(prefix)
 
 
-def _entity_row(item: Any) -> EntityRow:
-    uid, name, kind, confidence, handed_in, pinned, created, seen, aliases = item
-    return EntityRow(
-        uid, name, kind, confidence, bool(handed_in), bool(pinned), from_micros(created), from_micros(seen), aliases
-    )
-
-
-def _relation_row(item: Any) -> RelationRow:
-    uid, source, target, relation, weight, evidence, handed_in, *times = item
-    moments = [None if time is None else _moment(time) for time in times]
-    return RelationRow(uid, source, target, relation, weight, evidence, bool(handed_in), *moments)  # type: ignore[arg-type]
+def _state(columns: Mapping[str, Any], valid: int | None, invalid: int | None) -> FactState:
+    explicit = bool(columns["handed_in"])
+    said = columns["weight"], columns["last_seen"], columns["evidence"], explicit, columns["created_at"]
+    return FactState(*said, valid, invalid)

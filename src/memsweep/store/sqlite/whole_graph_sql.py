@@ -40,8 +40,9 @@ LOAD_ALIAS = """
     where not exists (select 1 from live_entity where name_key = :key and type_key = :type_key)
     on conflict do nothing"""
 LOAD_CHANGE_ENTITY = """
-    update entity set confidence = ?, handed_in = ?, pinned = ?, created_at = ?, last_seen = ?, version = version + 1
-    where id = ?"""
+    update entity set confidence = :confidence, handed_in = :handed_in, pinned = :pinned, created_at = :created_at,
+        last_seen = :last_seen, version = version + 1
+    where id = :key"""
 LOAD_FIND_RELATION = """
     select id, weight, evidence, handed_in, created_at, last_seen, valid_at from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is ?"""
@@ -50,7 +51,8 @@ LOAD_RELATION = """
                           last_seen, valid_at, invalid_at, origin)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
 LOAD_CHANGE_RELATION = """
-    update relation set weight = ?, evidence = ?, handed_in = ?, created_at = ?, last_seen = ?, version = version + 1
-    where id = ?"""
+    update relation set weight = :weight, evidence = :evidence, handed_in = :handed_in, created_at = :created_at,
+        last_seen = :last_seen, version = version + 1
+    where id = :key"""
 ENTITY_ID_TAKEN = "select exists (select 1 from entity where uid = ?)"
 RELATION_ID_TAKEN = "select exists (select 1 from relation where uid = ?)"

@@ -5,34 +5,37 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import apsw
 
 from memsweep.model import superseding
+from memsweep.model.contribution import Speaker
 from memsweep.model.ids import findable
 from memsweep.model.memory import (
     DEFAULT_TYPE,
+    ENOUGH_EVIDENCE,
+    RULE_CONFIDENCE,
     EmbeddingModel,
     NamedThing,
     NewMemory,
     NewMention,
     NewPiece,
     Remembered,
+    StatedIn,
 )
 from memsweep.model.memory_act import Place
-from memsweep.model.names import ENOUGH_EVIDENCE, RULE_CONFIDENCE
 from memsweep.model.revision import Piece
 from memsweep.model.superseding import Older
 from memsweep.model.text import content_hash, name_key
-from memsweep.model.times import to_micros
+from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import add_event, read_model, write_model
 from memsweep.store.refusals import is_first_model
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.stating import By, mention_again, state_fact
+from memsweep.store.sqlite.stating import mention_again, state_fact
 from memsweep.store.stored import to_json
 
 
@@ -45,8 +48,8 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
     thread, origin = _thread(db, new.draft.thread_id), origin_key(db, new.origin)
     memory = _add_row(db, new, thread, origin)
     chunks = _add_chunks(db, memory, new, thread)
-    created, told, _ = add_names(db, new, new.mentions, Told(memory, chunks, origin))
-    mention_again(db, chunks, told, By(memory, origin, to_micros(new.now), new.edge_rate))
+    created, stated, _ = add_names(db, new, new.mentions, StatedIn(memory, chunks, origin))
+    mention_again(db, chunks, stated, Speaker(memory, origin, to_micros(new.now), new.edge_rate))
     supersede(db, memory, new, origin)
     return logged(db, new, Remembered(new.id, len(chunks), len(created)), created)
 
@@ -74,34 +77,25 @@ def supersede(db: apsw.Connection, memory: int, new: NewMemory, origin: int | No
     )
 
 
-class Told(NamedTuple):
-    """What names and facts came with: a memory, its chunks, who told them; `other` if that is not who told the text."""
-
-    memory: int
-    chunks: list[int]
-    origin: int | None
-    other: int | None = None
-
-
 def add_names(
-    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], by: Told
+    db: apsw.Connection, new: NewMemory, mentions: Iterable[NewMention], by: StatedIn
 ) -> tuple[list[str], set[int], set[Place]]:
     """Mentions and facts, whose source the memory is.
 
-    The ids of new entities, the relations that were told, and where what was handed in is mentioned.
+    The ids of new entities, the relations that were stated, and where the explicit ones are mentioned.
     """
     created, keys, places = list[str](), dict[NamedThing, int](), set[Place]()
     for mention in mentions:
         entity, is_new = _add_mention(db, mention, by, to_micros(new.now))
         created += [mention.id] * is_new
-        if entity is not None and mention.handed_in:
+        if entity is not None and mention.explicit:
             keys[mention.thing] = entity
             places |= {(by.chunks.index(by.chunks[at]), entity) for at in mention.chunks}
-    teller = By(by.memory, by.origin, to_micros(new.now), new.edge_rate)
-    told = {state_fact(db, fact, keys, teller) for fact in new.facts}
-    if told:
-        db.executemany(sql.ADD_SOURCE, [(relation, by.memory) for relation in told])
-    return created, told, places
+    speaker = Speaker(by.memory, by.origin, to_micros(new.now), new.edge_rate)
+    stated = {state_fact(db, fact, keys, speaker) for fact in new.facts}
+    if stated:
+        db.executemany(sql.ADD_SOURCE, [(relation, by.memory) for relation in stated])
+    return created, stated, places
 
 
 def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None, origin: int | None) -> int:
@@ -114,7 +108,7 @@ def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None, origin: in
         "metadata": to_json(draft.metadata),
         "thread": thread,
         "now": to_micros(new.now),
-        "expires_at": None if draft.expires_at is None else to_micros(draft.expires_at),
+        "expires_at": micros_or_none(draft.expires_at),
         "pinned": draft.pinned,
         "hash": new.content_hash,
         "origin": origin,
@@ -170,11 +164,11 @@ def placed(
     return [(stream, None if stream is None else position + index) for index in range(len(pieces))]
 
 
-def _add_mention(db: apsw.Connection, mention: NewMention, by: Told, now: int) -> tuple[int | None, bool]:
+def _add_mention(db: apsw.Connection, mention: NewMention, by: StatedIn, now: int) -> tuple[int | None, bool]:
     """Link an entity to the chunks that speak of it; its key, and whether it is new."""
     mentioned = [by.chunks[index] for index in mention.chunks]
     entity: int | None
-    if mention.handed_in:
+    if mention.explicit:
         entity, created = _entity(db, mention.thing, mention.id, now, by.origin)
     else:
         entity, created = _entity_by_rule(db, mention, mentioned, now, by.origin)
@@ -188,11 +182,11 @@ def _entity(db: apsw.Connection, thing: NamedThing, uid: str, now: int, origin: 
     if found is not None:
         db.execute(sql.TOUCH_ENTITY, {"id": found, "now": now, "handed_in": 1, "origin": origin})
         return found, False
-    return _new_entity(db, thing, uid, now, origin, handed_in=True), True
+    return _new_entity(db, thing, uid, now, origin, explicit=True), True
 
 
 def _new_entity(
-    db: apsw.Connection, thing: NamedThing, uid: str, now: int, origin: int | None, *, handed_in: bool
+    db: apsw.Connection, thing: NamedThing, uid: str, now: int, origin: int | None, *, explicit: bool
 ) -> int:
     values = {
         "uid": uid,
@@ -200,8 +194,8 @@ def _new_entity(
         "key": name_key(thing.name),
         "type": thing.type or DEFAULT_TYPE,
         "type_key": name_key(thing.type or DEFAULT_TYPE),
-        "confidence": 1.0 if handed_in else RULE_CONFIDENCE,
-        "handed_in": handed_in,
+        "confidence": 1.0 if explicit else RULE_CONFIDENCE,
+        "handed_in": explicit,
         "now": now,
         "origin": origin,
     }
@@ -226,7 +220,7 @@ def _entity_by_rule(
             db.execute(sql.SET_NAME_SEEN, {**seen, "chunks": to_json([*earlier, *mentioned])})
         return None, False
     db.execute(sql.DROP_NAME_SEEN, (key,))
-    entity = _new_entity(db, mention.thing, mention.id, now, origin, handed_in=False)
+    entity = _new_entity(db, mention.thing, mention.id, now, origin, explicit=False)
     db.executemany(sql.ADD_EARLIER_MENTION, [(entity, chunk) for chunk in earlier])
     return entity, True
 

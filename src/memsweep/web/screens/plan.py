@@ -34,10 +34,12 @@ def apply(call: Call) -> Response:
     receipt = call.memory.sweep.apply(
         plan_id, confirm=True, exclude=sorted(spared), allow_large=call.given("allow_large") == "yes"
     )
-    return call.go(f"/receipts/{receipt.id}", _told(receipt), receipt_id=receipt.id if amount(receipt.totals) else "")
+    return call.go(
+        f"/receipts/{receipt.id}", _summary(receipt), receipt_id=receipt.id if amount(receipt.totals) else ""
+    )
 
 
-def _told(receipt: Receipt) -> str:
+def _summary(receipt: Receipt) -> str:
     what = amount(receipt.totals)
     if receipt.strategy == SECRETS:
         return f"Redacted secrets in {places(receipt.totals)}." if what else "Nothing was left to redact."

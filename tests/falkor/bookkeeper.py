@@ -7,7 +7,7 @@ import random
 from memsweep.app import App
 
 
-class Careful:
+class Bookkeeper:
     """Works on a workspace and keeps a book of what was acknowledged; what was asked last may be done or not."""
 
     def __init__(self) -> None:

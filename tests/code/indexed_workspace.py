@@ -143,7 +143,7 @@ def file_of(memory: Memory) -> Path:
     return store_files.file_of(app_of(memory).settings.home, memory.workspace_id)
 
 
-class Desk:
+class IndexedWorkspace:
     """One workspace with a counting embedder, and looks into it."""
 
     def __init__(self, home: Path, sandbox: Sandbox, **settings: str) -> None:
@@ -182,7 +182,7 @@ class Desk:
     def hits(self, query: str, **filters: Any) -> list[Any]:
         return [hit.passage for hit in self.memory.search(query, limit=50, filters=filters).hits]
 
-    def __enter__(self) -> Desk:
+    def __enter__(self) -> IndexedWorkspace:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -19,7 +19,7 @@ from memsweep.code.sandbox import Sandbox
 from memsweep.errors import MemsweepError
 from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.audit import AuditEvent
-from tests.code.desk import Desk
+from tests.code.indexed_workspace import IndexedWorkspace
 from tests.support import store_files
 from tests.support.engines import Home
 from tests.support.memory_disk import MEMORY_DISK
@@ -41,7 +41,7 @@ States = dict[str, tuple[Any, ...]]
 Histories = dict[str, list[AuditEvent]]
 
 
-class Life:
+class AuditedWorkspace:
     """A workspace, and what was done to it."""
 
     def __init__(self, memory: Memory, root: Path, chance: random.Random) -> None:
@@ -52,7 +52,7 @@ class Life:
         self.violations: list[str] = []
 
     def act(self, name: str) -> None:
-        before, told = self.states(), self.told()
+        before, histories = self.states(), self.histories()
         self.done.append(name)
         try:
             ACTS[name](self)
@@ -64,14 +64,14 @@ class Life:
             new = self.memory.sweep.audit(limit=200, subject=own)[::-1]
             is_name_in_files = name == BY_INDEX and own.startswith("ent")
             was = after.get(own) if is_name_in_files else before.get(own)
-            for said in compared(own, was, after.get(own), told.get(own, []), new):
+            for said in compared(own, was, after.get(own), histories.get(own, []), new):
                 self.violations.append(f"{said}, after {', '.join(self.done)}")
 
     def states(self) -> States:
         with store_files.into(self.memory) as db:
             return {uid: tuple(rest) for uid, *rest in db.execute(ITEMS)}
 
-    def told(self) -> Histories:
+    def histories(self) -> Histories:
         return {own: self.memory.sweep.audit(limit=200, subject=own)[::-1] for own in self.known}
 
     def some(self, kind: str, live: bool | None = None) -> str:
@@ -102,74 +102,74 @@ def _actions(events: list[AuditEvent]) -> list[str]:
     return [event.action for event in events]
 
 
-def add(life: Life) -> None:
-    names = life.chance.sample(NAMES, life.chance.randint(0, 2))
-    more = {"expires_at": LONG_AGO} if life.chance.random() < 0.5 else {}
+def add(audited: AuditedWorkspace) -> None:
+    names = audited.chance.sample(NAMES, audited.chance.randint(0, 2))
+    more = {"expires_at": LONG_AGO} if audited.chance.random() < 0.5 else {}
     relations = [{"from": names[0], "relation": "knows", "to": names[-1]}] if len(names) > 1 else []
-    text = f"note {life.chance.randrange(10**6)} of {' and '.join(names)}"
-    life.memory.remember(text, entities=names, relations=relations, **more)
+    text = f"note {audited.chance.randrange(10**6)} of {' and '.join(names)}"
+    audited.memory.remember(text, entities=names, relations=relations, **more)
 
 
-def delete(life: Life) -> None:
-    life.receipts.append(life.memory.delete(life.some("mem", True), confirm=True).id)
+def delete(audited: AuditedWorkspace) -> None:
+    audited.receipts.append(audited.memory.delete(audited.some("mem", True), confirm=True).id)
 
 
-def delete_for_good(life: Life) -> None:
-    life.memory.delete(life.some("mem", True), confirm=True, forever=True)
+def delete_for_good(audited: AuditedWorkspace) -> None:
+    audited.memory.delete(audited.some("mem", True), confirm=True, forever=True)
 
 
-def recover(life: Life) -> None:
-    life.memory.sweep.recover(life.some("mem", False))
+def recover(audited: AuditedWorkspace) -> None:
+    audited.memory.sweep.recover(audited.some("mem", False))
 
 
-def prune(life: Life) -> None:
-    strategy = life.chance.choice(("expired", "stale_code", "orphaned_entities", "all"))
-    life.receipts.append(life.memory.sweep.prune(strategy, confirm=True, allow_large=True).id)
+def prune(audited: AuditedWorkspace) -> None:
+    strategy = audited.chance.choice(("expired", "stale_code", "orphaned_entities", "all"))
+    audited.receipts.append(audited.memory.sweep.prune(strategy, confirm=True, allow_large=True).id)
 
 
-def plan(life: Life) -> None:
-    life.memory.sweep.plan("all")
+def plan(audited: AuditedWorkspace) -> None:
+    audited.memory.sweep.plan("all")
 
 
-def undo(life: Life) -> None:
-    life.memory.sweep.undo(life.chance.choice(life.receipts or ["rcpt_none"]))
+def undo(audited: AuditedWorkspace) -> None:
+    audited.memory.sweep.undo(audited.chance.choice(audited.receipts or ["rcpt_none"]))
 
 
-def purge(life: Life) -> None:
-    life.memory.sweep.purge(0, confirm=True)
+def purge(audited: AuditedWorkspace) -> None:
+    audited.memory.sweep.purge(0, confirm=True)
 
 
-def pin(life: Life) -> None:
-    life.memory.pin(life.some("mem", True), life.chance.random() < 0.7)
+def pin(audited: AuditedWorkspace) -> None:
+    audited.memory.pin(audited.some("mem", True), audited.chance.random() < 0.7)
 
 
-def merge(life: Life) -> None:
-    gone, into = life.chance.sample(NAMES, 2)
-    life.receipts.append(str(life.memory.graph.merge([gone], into).receipt_id))
+def merge(audited: AuditedWorkspace) -> None:
+    gone, into = audited.chance.sample(NAMES, 2)
+    audited.receipts.append(str(audited.memory.graph.merge([gone], into).receipt_id))
 
 
-def take_in(life: Life) -> None:
-    dump = json.loads(life.memory.graph.dump("json"))
+def take_in(audited: AuditedWorkspace) -> None:
+    dump = json.loads(audited.memory.graph.dump("json"))
     for row in dump["entities"]:
-        row["pinned"] = life.chance.random() < 0.3
-        row["name"] += life.chance.choice(("", "", " II"))
-    life.memory.graph.load(json.dumps(dump), "json")
+        row["pinned"] = audited.chance.random() < 0.3
+        row["name"] += audited.chance.choice(("", "", " II"))
+    audited.memory.graph.load(json.dumps(dump), "json")
 
 
-def index(life: Life) -> None:
-    path = life.root / life.chance.choice(("a.py", "b.py"))
-    if path.exists() and life.chance.random() < 0.4:
+def index(audited: AuditedWorkspace) -> None:
+    path = audited.root / audited.chance.choice(("a.py", "b.py"))
+    if path.exists() and audited.chance.random() < 0.4:
         path.unlink()
     else:
-        path.write_text(f"def f{life.chance.randrange(3)}():\n    return g()\n")
-    life.memory.code.index(life.root)
+        path.write_text(f"def f{audited.chance.randrange(3)}():\n    return g()\n")
+    audited.memory.code.index(audited.root)
 
 
-def clear(life: Life) -> None:
-    life.receipts.append(life.memory.sweep.clear(CLEAR_PHRASE).id)
+def clear(audited: AuditedWorkspace) -> None:
+    audited.receipts.append(audited.memory.sweep.clear(CLEAR_PHRASE).id)
 
 
-ACTS: dict[str, Callable[[Life], None]] = {
+ACTS: dict[str, Callable[[AuditedWorkspace], None]] = {
     each.__name__: each
     for each in (add, delete, delete_for_good, recover, prune, plan, undo, purge, pin, merge, take_in, index, clear)
 }
@@ -185,8 +185,8 @@ def _sandbox() -> Sandbox:
 def _memory(folder: Path, engine: str) -> Iterator[Memory]:
     home = Home(engine, folder / "home")
     try:
-        with Desk(folder / "home", _sandbox(), **home.settings) as desk:
-            yield desk.memory
+        with IndexedWorkspace(folder / "home", _sandbox(), **home.settings) as workspace:
+            yield workspace.memory
     finally:
         home.close()
 
@@ -200,13 +200,13 @@ def run(seed: int, engine: str) -> dict[str, Any]:
         (folder / "root/kept.py").write_text("def kept():\n    return 1\n")
         with _memory(folder, engine) as memory:
             memory.remember("The first note makes the workspace.")
-            life = Life(memory, folder / "root", chance)
+            audited = AuditedWorkspace(memory, folder / "root", chance)
             for each in names:
-                life.act(each)
+                audited.act(each)
             return {
-                "lives": len(life.known),
-                "acts": len(life.done),
-                "refused": sum("(" in each for each in life.done),
-                "events": sum(len(told) for told in life.told().values()),
-                "violations": life.violations[:5],
+                "lives": len(audited.known),
+                "acts": len(audited.done),
+                "refused": sum("(" in each for each in audited.done),
+                "events": sum(len(histories) for histories in audited.histories().values()),
+                "violations": audited.violations[:5],
             }

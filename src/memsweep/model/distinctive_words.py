@@ -23,7 +23,7 @@ _UNSPACED = re.compile(r"[\u3041-\u3094\u30a1-\u30fa\u4e00-\u9fa5]+")  # the Jap
 _VARIANTS = (range(0x3041, 0x30FB), range(0xF900, 0xFB00), range(0x2F800, 0x2FA20))  # where letters are others, too
 
 
-class Telling(NamedTuple):
+class DistinctiveWords(NamedTuple):
     """Words by which an index finds all texts that say the same as one, or nearly so."""
 
     needed: tuple[str, ...]
@@ -33,14 +33,14 @@ class Telling(NamedTuple):
     """And no more than so many of both are missing in one."""
 
 
-class Together(NamedTuple):
+class WordGroups(NamedTuple):
     """What has all `needed` words, and all of one of the `groups` if there are any."""
 
     needed: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
 
 
-def telling_words(text: Comparable) -> Telling:
+def distinctive_words(text: Comparable) -> DistinctiveWords:
     """The words of a text that say which others may say the same.
 
     Two texts that share `NEAR` of their runs lack no more than a ninth of those of either, and each word but the last
@@ -54,30 +54,30 @@ def telling_words(text: Comparable) -> Telling:
     )
     needed = dict.fromkeys(filter(None, map(_sought, apart)))
     if not text.runs:
-        return Telling(tuple(needed), (), 0)
+        return DistinctiveWords(tuple(needed), (), 0)
     others = dict.fromkeys(word for key in dict.fromkeys(text.words) if (word := _sought(key)) and word not in needed)
     joined = sum(_joins_next(key) + _joins_both(key) for key in text.facts)
-    return Telling(tuple(needed), tuple(others), len(text.runs) // 9 + 2 + joined)
+    return DistinctiveWords(tuple(needed), tuple(others), len(text.runs) // 9 + 2 + joined)
 
 
-def fewest(telling: Telling, counts: Mapping[str, int]) -> list[str] | None:
+def fewest(distinctive: DistinctiveWords, counts: Mapping[str, int]) -> list[str] | None:
     """The words that the fewest texts have, where every text that says the same has one; None if there are none."""
-    ordered = _rarest_first((*telling.needed, *telling.others), counts)
-    ways = [_rarest_first(telling.needed, counts)[:1]] if telling.needed else []
-    if len(ordered) > telling.most_missing:
-        ways.append(ordered[: telling.most_missing + 1])
+    ordered = _rarest_first((*distinctive.needed, *distinctive.others), counts)
+    ways = [_rarest_first(distinctive.needed, counts)[:1]] if distinctive.needed else []
+    if len(ordered) > distinctive.most_missing:
+        ways.append(ordered[: distinctive.most_missing + 1])
     return min(ways, key=lambda words: sum(counts.get(word, 0) for word in words), default=None)
 
 
-def together(telling: Telling, counts: Mapping[str, int]) -> Together:
+def word_groups(distinctive: DistinctiveWords, counts: Mapping[str, int]) -> WordGroups:
     """What to look for where each word alone is common.
 
     Of so many groups of words, one more than words may be missing, every such text has all words of one.
     """
-    needed = _rarest_first(telling.needed, counts)[:_MOST_TOGETHER]
-    others, count = _rarest_first(telling.others, counts), telling.most_missing + 1
+    needed = _rarest_first(distinctive.needed, counts)[:_MOST_TOGETHER]
+    others, count = _rarest_first(distinctive.others, counts), distinctive.most_missing + 1
     groups = [tuple(others[at::count][:_MOST_TOGETHER]) for at in range(count)] if len(others) >= count else []
-    return Together(tuple(needed), tuple(groups))
+    return WordGroups(tuple(needed), tuple(groups))
 
 
 def _rarest_first(words: Iterable[str], counts: Mapping[str, int]) -> list[str]:

@@ -24,7 +24,7 @@ Result = TypeVar("Result")
 
 
 @frozen
-class Carried:
+class PackagedModel:
     """The files of a model. `carriers`: packages that have them, and in which of their folders; `chosen_by`: the
     setting and its value, `extra`: what installs the first of the packages."""
 

@@ -1,4 +1,4 @@
-"""The real `memsweep` in a process that ends itself: `python -m tests.faults.mortal KIND N FOLDER REPORT ARGUMENTS…`.
+"""The real `memsweep` in a process that ends itself: `-m tests.faults.kill_switch KIND N FOLDER REPORT ARGUMENTS…`.
 
 It counts what happens to files in FOLDER and dies by SIGKILL at the N-th event of a kind; 0 lets it live. At a
 peaceful end the counts are written to the file REPORT. The kinds:
@@ -35,7 +35,7 @@ class Point:
     number: int = 0
 
 
-class Mortal:
+class KillSwitch:
     """Counts the events of this process, and ends it at one of them as hard as can be."""
 
     def __init__(self, point: Point, folder: Path) -> None:
@@ -83,15 +83,15 @@ def live(arguments: list[str], point: Point, folder: Path, report: Path) -> int:
     """Run the command line until it ends or dies; its exit status."""
     from memsweep.__main__ import main
 
-    mortal = Mortal(point, folder)
-    mortal.install()
+    kill_switch = KillSwitch(point, folder)
+    kill_switch.install()
     sys.argv = ["memsweep", *arguments]
     try:
         main()
     except SystemExit as end:
         status = end.code if isinstance(end.code, int) else int(end.code is not None)
     sys.stdout.flush()
-    report.write_text(json.dumps(mortal.counts))
+    report.write_text(json.dumps(kill_switch.counts))
     return status
 
 

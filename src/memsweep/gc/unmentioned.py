@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
 
 
-def unspoken(
+def unmentioned(
     tx: Changes, own: Mapping[int, EntityRecord], memories: Collection[int], receipt: int, spoken: Collection[int]
 ) -> dict[int, int]:
     """Of the entities that a receipt gives back with memories, those that wait for another receipt; and that receipt.

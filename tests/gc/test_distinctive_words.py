@@ -8,8 +8,8 @@ import apsw
 import pytest
 
 from memsweep.model import likeness
+from memsweep.model.distinctive_words import _sought, distinctive_words, fewest, word_groups
 from memsweep.model.likeness import comparable
-from memsweep.model.telling import _sought, fewest, telling_words, together
 from memsweep.store.file.words import stems_of
 
 
@@ -47,16 +47,16 @@ def test_a_word_ends_at_every_sign_that_comparing_leaves_out(db: apsw.Connection
     ],
 )
 def test_short_texts_are_found_by_words_that_are_read_alike(text: str, needed: tuple[str, ...]) -> None:
-    assert telling_words(comparable(text)) == (needed, (), 0)
+    assert distinctive_words(comparable(text)) == (needed, (), 0)
 
 
 def test_common_words_are_looked_for_together() -> None:
-    telling = telling_words(comparable("we look at five dashboards while a small service comes up again"))
-    counts = dict.fromkeys((*telling.needed, *telling.others), 5_000) | {"small": 4_000}
-    assert telling.needed == ("five", "up")
-    assert telling.most_missing == 3
-    assert fewest(telling, counts) == ["five"]
-    found = together(telling, counts)
+    distinctive = distinctive_words(comparable("we look at five dashboards while a small service comes up again"))
+    counts = dict.fromkeys((*distinctive.needed, *distinctive.others), 5_000) | {"small": 4_000}
+    assert distinctive.needed == ("five", "up")
+    assert distinctive.most_missing == 3
+    assert fewest(distinctive, counts) == ["five"]
+    found = word_groups(distinctive, counts)
     assert found.needed == ("five", "up")
     assert [group[0] for group in found.groups] == ["small", "a", "again", "at"]
-    assert sorted(word for group in found.groups for word in group) == sorted(telling.others)
+    assert sorted(word for group in found.groups for word in group) == sorted(distinctive.others)

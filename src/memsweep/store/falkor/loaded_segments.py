@@ -9,19 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from memsweep.model.segment import ContextSegment, Generation
-from memsweep.model.times import from_micros
+from memsweep.model.segment import Generation
 from memsweep.model.window import Held
 from memsweep.store.falkor import context_cypher
 from memsweep.store.falkor.row_codec import name_in
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.segment_values import stored_segment
 
 _LEAST_WIDTH = 64
 _WIDER = 4
 _LONGEST_INDEXED = 500
 
 
-class Holding:
+class LoadedSegments:
     """Live segments by key, as far as they were read or added."""
 
     def __init__(self, asked: GraphHandle | Transaction, project: int, *, is_new: bool) -> None:
@@ -144,34 +144,9 @@ class Holding:
         """What was changed or has gone already stays so."""
         for *row, turn in rows:
             if row[0] not in self.held and row[0] not in self._gone:
-                self.keep(as_held(row), turn)
+                self.keep(stored_segment(row, tuple), turn)
 
 
 def _is_found_by_index(path: str) -> bool:
     """Indexes do not see white space at the ends of a text, nor all of a long one."""
     return 0 < len(path.encode()) <= _LONGEST_INDEXED and path == path.strip()
-
-
-def as_held(found: Sequence[Any]) -> Held:
-    key, version, place, stashed, uid, kind, created, touched, pinned, generation, survived, refcount, *rest = found
-    path, first, last, tags, topic, tokens, role, task, references, text = rest
-    segment = ContextSegment(
-        segment_id=uid,
-        text=text,
-        type=kind,
-        created_at=from_micros(created),
-        last_touched_at=from_micros(touched),
-        pinned=pinned,
-        generation=generation,
-        gc_survival_count=survived,
-        refcount=refcount,
-        file_path=path,
-        line_range=None if first is None else (first, last),
-        tags=tuple(tags),
-        topic_id=topic,
-        tokens=tokens,
-        role=role,
-        task_id=task,
-        references=tuple(references),
-    )
-    return Held(key, version, place, stashed, segment)

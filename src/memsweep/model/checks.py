@@ -1,0 +1,61 @@
+"""Checks of what callers give: every refusal names the value and what it may be. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from memsweep.errors import BadInput
+from memsweep.model.text import check_text, refuse_lone_surrogate
+
+MAX_LABEL = 200
+MAX_ITEMS = 1000
+"""Of one call."""
+
+
+def label(value: object, what: str) -> str:
+    """A short text, such as a tag, without white space around it."""
+    return fitting(check_text(value, what, max_bytes=4 * MAX_LABEL).strip(), what, MAX_LABEL)
+
+
+def one_line(value: object, what: str) -> str:
+    """A label in which any run of white space is one blank."""
+    return fitting(" ".join(check_text(value, what, max_bytes=4 * MAX_LABEL).split()), what, MAX_LABEL)
+
+
+def fitting(text: str, what: str, most: int) -> str:
+    if len(text) > most:
+        raise BadInput(f"{what} has {len(text):,} characters; at most {most:,} are accepted.")
+    return text
+
+
+def few(items: list[Any], what: str, most: int = MAX_ITEMS) -> list[Any]:
+    if len(items) > most:
+        raise BadInput(f"{what} has {len(items)} items; at most {most} are accepted.")
+    return items
+
+
+def plain_text(value: object, what: str) -> str:
+    """Any text that can be compared with what is stored."""
+    if not isinstance(value, str):
+        raise BadInput(f"{what} must be text, not {value!r:.80}.")
+    refuse_lone_surrogate(value, what)
+    return value
+
+
+def share(value: object, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # NaN is neither
+        raise BadInput(f"{what} must be a number from 0 to 1, not {value!r:.80}.")
+    return float(value)
+
+
+def flag(value: object, what: str) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"{what} must be true or false, not {value!r:.80}.")
+    return value
+
+
+def only(item: Mapping[Any, Any], known: Collection[str], what: str) -> None:
+    """Refuse fields that nobody would read."""
+    if unknown := sorted(item.keys() - set(known), key=str):
+        raise BadInput(f"{what} has no field {unknown[0]!r:.80}; it has {', '.join(known)}.")

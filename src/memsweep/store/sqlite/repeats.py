@@ -1,0 +1,72 @@
+"""A text that is said again: what is added to the memory that has it, and by whom. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from memsweep.model.memory import CODE_SOURCE, MemoryDraft, NewMemory, Remembered
+from memsweep.model.memory_act import ExistingMemory
+from memsweep.model.origin import Origin
+from memsweep.model.times import micros_or_none, to_micros
+from memsweep.store.repeats import Repeat
+from memsweep.store.sqlite import sql
+from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
+from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.writing import add_names, logged, supersede
+from memsweep.store.stored import mapping, texts, to_json
+
+
+def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:
+    return db.execute(sql.KNOWS_HASH, (content_hash,)).fetchone() is not None
+
+
+def touch_existing(
+    db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin
+) -> str | None:
+    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
+    if (existing := _touched(db, draft, content_hash, now)) is None:
+        return None
+    Repeat(SqliteMemoryActs(db), existing, draft, content_hash, now).note(origin_key(db, origin))
+    return existing.id
+
+
+def add_to_existing(db: apsw.Connection, new: NewMemory) -> Remembered | None:
+    """The same, with what the caller named and stated beside it."""
+    if (existing := _touched(db, new.draft, new.content_hash, new.now)) is None:
+        return None
+    repeat = Repeat(SqliteMemoryActs(db), existing, new.draft, new.content_hash, new.now)
+    rows: list[Any] = db.execute(sql.CHUNK_KEYS, (existing.id,)).fetchall()
+    origin = origin_key(db, new.origin)
+    carrier = existing.stating([key for (key,) in rows], len(new.chunks), origin)
+    created, _, places = add_names(db, new, new.explicit_mentions, carrier)
+    supersede(db, existing.key, new, origin)
+    repeat.note(origin, places)
+    return logged(db, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
+
+
+def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime) -> ExistingMemory | None:
+    """As it was before."""
+    if not knows_hash(db, content_hash):
+        return None
+    wanted = {"hash": content_hash, "thread": draft.thread_id, "text": draft.text, "code_source": CODE_SOURCE}
+    found: Any = db.execute(sql.FIND_SAME_TEXT, wanted).fetchone()
+    if found is None:
+        return None
+    key, uid, tags, metadata, *rest = found
+    existing = ExistingMemory(key, uid, texts(tags), mapping(metadata), *rest)
+    tags, metadata = existing.with_labels_of(draft)
+    seen = {
+        "id": key,
+        "now": to_micros(now),
+        "tags": to_json(tags),
+        "metadata": to_json(metadata),
+        "expires_at": micros_or_none(draft.expires_at),
+        "pinned": draft.pinned,
+    }
+    db.execute(sql.TOUCH_MEMORY, seen)
+    db.executemany(sql.ADD_TAG, [(tag, key) for tag in draft.tags])
+    db.execute(sql.TOUCH_MENTIONED, (to_micros(now), key))
+    return existing
