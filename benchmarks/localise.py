@@ -1,7 +1,8 @@
 """Which files does a change concern? memsweep's search beside BM25 over whole files, asked with commit messages.
 
 python benchmarks/localise.py REPOSITORY [--items N] [--until COMMIT] [--fresh] [--json FILE]
-python benchmarks/localise.py --sdists OLD NEW [NEWER …] [--changelog PATH] [--json FILE]
+python benchmarks/localise.py --sdists OLD NEW [NEWER …] [--changelog PATTERN] [--most-changed SHARE] [--steps N]
+                              [--json FILE]
 
 The tree before a commit is indexed as by default, tests and documents included, and the commit's message is searched;
 the source files that the commit changed (up to five, no tests, no documents) are right. Hits become files in the
@@ -13,7 +14,9 @@ a blind guess shows how much of it luck would find.
 
 With `--sdists` an entry of the newer changelog is the question, and every source file that differs between two
 consecutive releases counts as right: a loose answer, which is only to be compared within its own table. Releases
-that differ in more than half of their sources are left out.
+that differ in more than half of their sources are left out, or in more than `--most-changed`: with 0.05 only releases
+that mend something are asked about, whose answers are few files of many. With `--steps` an index serves the entries of
+so many releases, until there is one that is left out: a large tree hardly changes from one to the next.
 """
 
 from __future__ import annotations
@@ -25,8 +28,8 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +60,7 @@ def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="memsweep-localise-") as scratch:
         if options.sdists:
-            answered = list(from_releases(options.sdists, options.changelog, Path(scratch)))
+            answered = list(from_releases(options, Path(scratch)))
         else:
             answered = list(from_history(options, Path(scratch)))
     if not answered:
@@ -80,7 +83,13 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--sdists", type=Path, nargs="+", metavar="FILE", help="releases, the oldest first, packed or not"
     )
-    parser.add_argument("--changelog", default="", metavar="PATH", help="its path in a release (looked for)")
+    parser.add_argument("--changelog", default="", metavar="PATTERN", help="its path in a release (looked for)")
+    parser.add_argument(
+        "--most-changed", type=float, default=0.5, metavar="SHARE", help="of the sources, or a release is left out"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=1, metavar="N", help="releases that one index serves (%(default)s)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     options = parser.parse_args()
     if (options.repository is None) == (options.sdists is None):
@@ -103,14 +112,22 @@ def from_history(options: argparse.Namespace, scratch: Path) -> Iterator[Answere
     print(file=sys.stderr)
 
 
-def from_releases(archives: Sequence[Path], changelog: str, scratch: Path) -> Iterator[Answered]:
-    folders = [unpacked(archive, scratch / str(number)) for number, archive in enumerate(archives)]
-    for number, (before, after) in enumerate(pairwise(folders)):
-        files = texts(before)
-        with open_memory(f"release-{number}", home=scratch / "home") as memory:
-            memory.code.index(before)
-            for item in releases(files, texts(after), changelog):
-                yield _answered(memory, files, item)
+def from_releases(options: argparse.Namespace, scratch: Path) -> Iterator[Answered]:
+    folders = [unpacked(archive, scratch / str(number)) for number, archive in enumerate(options.sdists)]
+    old, indexed, asked = texts(folders[0]), -1, dict[str, str]()
+    seen: set[str] = set()
+    for number, after in enumerate(folders[1:]):
+        new = texts(after)
+        items = releases(old, new, options.changelog, options.most_changed)
+        if not items or indexed < 0 or number - indexed >= options.steps:
+            indexed, asked = (number, old) if items else (-1, {})
+        if fresh := [item for item in items if item.question not in seen and item.answers & asked.keys()]:
+            with open_memory(f"release-{indexed}", home=scratch / "home") as memory:
+                memory.code.index(folders[indexed])
+                for item in fresh:
+                    yield _answered(memory, asked, replace(item, answers=item.answers & asked.keys()))
+        seen |= {item.question for item in items}
+        old = new
 
 
 def _answered(memory: Memory, files: Mapping[str, str], item: Item) -> Answered:
