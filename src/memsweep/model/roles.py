@@ -24,6 +24,12 @@ _BY_PATH: tuple[tuple[Role, re.Pattern[str]], ...] = (
     ),
     ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|history|news|releases?|release[-_]notes)(?:\.[a-z]+)?$")),
     ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|newsfragments|release[-_]notes)(?:\.d)?/")),
+    (
+        "history",
+        re.compile(
+            r"(?i)(?:^|/)(?:releases?|news|what.?s.?new|announce(?:ments?)?|changelogs?)/(?:[^/]+/){0,2}[^/]+\.(?:md|rst|txt)$"
+        ),
+    ),
     ("example", re.compile(r"(?i)(?:^|/)(?:examples?|samples?|demos?|tutorials?)/")),
     ("document", re.compile(r"(?i)(?:^|/)docs?/|\.(?:md|mdx|rst|adoc|txt)$")),
 )
