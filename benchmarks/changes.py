@@ -73,10 +73,14 @@ def commits(repository: Path, most: int, until: str = "HEAD") -> list[Item]:
     """Up to `most` questions, spread evenly over the history up to `until`, the oldest first."""
     form = "--format=%x1e%P%x1f%B%x1f"
     log = git(repository, "log", "--no-merges", "--topo-order", "--reverse", "-M", "--name-status", form, until, "--")
-    fit = [item for record in log.split("\x1e")[1:] if (item := _commit(*record.split("\x1f")))]
-    if len(fit) <= most:
-        return fit
-    return [fit[index * len(fit) // most] for index in range(most)]
+    return spread_out([item for record in log.split("\x1e")[1:] if (item := _commit(*record.split("\x1f")))], most)
+
+
+def spread_out(items: list[Item], most: int | None) -> list[Item]:
+    """Up to `most` of them, at even distances."""
+    if most is None or len(items) <= most:
+        return items
+    return [items[index * len(items) // most] for index in range(most)]
 
 
 def _commit(parents: str, message: str, changes: str) -> Item | None:

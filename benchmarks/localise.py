@@ -2,7 +2,7 @@
 
 python benchmarks/localise.py REPOSITORY [--items N] [--until COMMIT] [--fresh] [--json FILE]
 python benchmarks/localise.py --sdists OLD NEW [NEWER …] [--changelog PATTERN] [--most-changed SHARE] [--steps N]
-                              [--json FILE]
+                              [--entries N] [--json FILE]
 
 The tree before a commit is indexed as by default, tests and documents included, and the commit's message is searched;
 the source files that the commit changed (up to five, no tests, no documents) are right. Hits become files in the
@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 from bm25 import rank, read_bags
-from changes import Item, commits, git, is_source, releases, texts, unpacked
+from changes import Item, commits, git, is_source, releases, spread_out, texts, unpacked
 from common import Figure, at_least, show_figures, table, write_json
 from memsweep import Memory, open_memory
 
@@ -90,6 +90,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--steps", type=int, default=1, metavar="N", help="releases that one index serves (%(default)s)"
     )
+    parser.add_argument("--entries", type=int, metavar="N", help="at most so many of each index, spread evenly (all)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     options = parser.parse_args()
     if (options.repository is None) == (options.sdists is None):
@@ -114,20 +115,33 @@ def from_history(options: argparse.Namespace, scratch: Path) -> Iterator[Answere
 
 def from_releases(options: argparse.Namespace, scratch: Path) -> Iterator[Answered]:
     folders = [unpacked(archive, scratch / str(number)) for number, archive in enumerate(options.sdists)]
-    old, indexed, asked = texts(folders[0]), -1, dict[str, str]()
+    for number, (folder, files, items) in enumerate(_series(folders, options)):
+        with open_memory(f"release-{number}", home=scratch / "home") as memory:
+            memory.code.index(folder)
+            for item in spread_out(items, options.entries):
+                yield _answered(memory, files, item)
+
+
+def _series(folders: Sequence[Path], options: argparse.Namespace) -> Iterator[tuple[Path, dict[str, str], list[Item]]]:
+    """The releases to index, each with its files and with the questions that it serves, none twice."""
     seen: set[str] = set()
+    served: tuple[int, dict[str, str], list[Item]] | None = None
+    old = texts(folders[0])
     for number, after in enumerate(folders[1:]):
         new = texts(after)
         items = releases(old, new, options.changelog, options.most_changed)
-        if not items or indexed < 0 or number - indexed >= options.steps:
-            indexed, asked = (number, old) if items else (-1, {})
-        if fresh := [item for item in items if item.question not in seen and item.answers & asked.keys()]:
-            with open_memory(f"release-{indexed}", home=scratch / "home") as memory:
-                memory.code.index(folders[indexed])
-                for item in fresh:
-                    yield _answered(memory, asked, replace(item, answers=item.answers & asked.keys()))
+        if served and (not items or number - served[0] >= options.steps):
+            yield folders[served[0]], *served[1:]
+            served = None
+        if items:
+            served = served or (number, old, [])
+            known = served[1].keys()
+            fresh = (replace(item, answers=item.answers & known) for item in items if item.question not in seen)
+            served[2].extend(item for item in fresh if item.answers)
         seen |= {item.question for item in items}
         old = new
+    if served:
+        yield folders[served[0]], *served[1:]
 
 
 def _answered(memory: Memory, files: Mapping[str, str], item: Item) -> Answered:

@@ -164,6 +164,9 @@ def test_an_index_serves_releases_until_one_changes_too_much(tmp_path: Path) -> 
         "compared letter by letter.",
         "compared by nobody now.",
     ]
+    options = ("--changelog", "notes/*", "--most-changed", "0.3", "--steps", "9", "--entries", "1")
+    fewer = _measured(tmp_path, "--sdists", *made, *options)["items"]
+    assert [item["question"] for item in fewer] == [result["items"][0]["question"], result["items"][2]["question"]]
 
 
 def test_a_changelog_may_be_made_of_directives(monkeypatch: pytest.MonkeyPatch) -> None:
