@@ -30,7 +30,10 @@ PARSER = "def parse_config(path):\n    return read(path)\n"
         ("newsfragments/12.bugfix", "history"),
         ("docs/releases/5.1.3.txt", "history"),
         ("doc/whatsnew/3/3.3/index.rst", "history"),
+        ("docs/history/changelog-5.5.rst", "history"),
         ("app/releases/views.py", "source"),
+        ("app/changes_api.py", "source"),
+        ("app/locale/de/LC_MESSAGES/app.po", "generated"),
         ("examples/config.py", "example"),
         ("vendor/lib/config.js", "generated"),
         ("api/user_pb2.py", "generated"),
@@ -92,6 +95,20 @@ def test_a_report_that_mentions_tests_does_not_ask_for_them(memory: Memory, tmp_
     )
     assert paths(memory.search(report, mode="deep"))[0] == "app/config.py"
     assert paths(memory.search("test parse_config", mode="deep"))[0] == "tests/test_config.py"
+
+
+def test_settings_of_tools_come_behind_sources_unless_they_are_asked_for(memory: Memory, tmp_path: Path) -> None:
+    grow(
+        tmp_path,
+        {
+            "app/coverage.py": "def coverage_report(branches):\n    return sum(branches)\n",
+            "pyproject.toml": "[tool.coverage.report]\nbranches = true\ncoverage = 90\nreport = 'coverage report'\n",
+            **{f"app/other{number}.py": f"def other{number}():\n    return {number}\n" for number in range(9)},
+        },
+    )
+    memory.code.index(tmp_path)
+    assert paths(memory.search("coverage report of branches", mode="deep"))[0] == "app/coverage.py"
+    assert paths(memory.search("pyproject settings coverage report", mode="deep"))[0] == "pyproject.toml"
 
 
 def test_the_fewer_other_words_a_query_has_the_more_it_asks_for_tests() -> None:

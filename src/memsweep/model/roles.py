@@ -19,11 +19,18 @@ _BY_PATH: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (
         "generated",
         re.compile(
-            r"(?i)(?:^|/)(?:vendor|third_party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart)$|(?:^|/)PKG-INFO$"
+            r"(?i)(?:^|/)(?:vendor|third_party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart|\.pot?)$"
+            r"|(?:^|/)PKG-INFO$"
         ),
     ),
     ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|history|news|releases?|release[-_]notes)(?:\.[a-z]+)?$")),
     ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|newsfragments|release[-_]notes)(?:\.d)?/")),
+    (
+        "history",
+        re.compile(
+            r"(?i)(?:^|/)(?:changelog|changes|history|news|release[-_]notes|what.?s.?new)[-_.\d][^/]*\.(?:md|rst|txt)$"
+        ),
+    ),
     (
         "history",
         re.compile(
