@@ -12,6 +12,7 @@ import subprocess
 import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from memsweep.code.languages import language_by_name
@@ -30,8 +31,12 @@ _TRAILER = re.compile(r"^(?:[A-Z][\w-]+-by|Change-Id|Co-authored-by): .*$", re.M
 _DOCUMENTS = re.compile(r"(?:^|/)(?:docs?|documentation|examples?|samples?)/", re.IGNORECASE)
 _NO_SOURCE = (None, "text", "markdown")
 _CHANGELOG = re.compile(r"(?:^|/)(?:changes|changelog|history|news)[^/]*\.(?:rst|md|txt)$", re.IGNORECASE)
-_BULLET = re.compile(r"^[-*+][ \t]+", re.MULTILINE)
-_ENTRY_END = re.compile(r"\n(?=\S)|\n[ \t]*\n(?![ \t])")
+# A bullet, or a directive `.. change::` with its fields.
+_BULLET = re.compile(
+    r"^[-*+][ \t]+|^[ \t]*\.\. change::[^\n]*\n(?:[ \t]+:[^\n]*\n|[ \t]+[\d, ]+\n)*\s*\n", re.MULTILINE
+)
+_LINK = re.compile(r"\s*<https?://[^>]*>|\]\(https?://[^)]*\)")
+_ENTRY_END = re.compile(r"\n(?=\S)|\n[ \t]*\n(?![ \t])|\n[ \t]*\.\. ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +73,14 @@ def commits(repository: Path, most: int, until: str = "HEAD") -> list[Item]:
     """Up to `most` questions, spread evenly over the history up to `until`, the oldest first."""
     form = "--format=%x1e%P%x1f%B%x1f"
     log = git(repository, "log", "--no-merges", "--topo-order", "--reverse", "-M", "--name-status", form, until, "--")
-    fit = [item for record in log.split("\x1e")[1:] if (item := _commit(*record.split("\x1f")))]
-    if len(fit) <= most:
-        return fit
-    return [fit[index * len(fit) // most] for index in range(most)]
+    return spread_out([item for record in log.split("\x1e")[1:] if (item := _commit(*record.split("\x1f")))], most)
+
+
+def spread_out(items: list[Item], most: int | None) -> list[Item]:
+    """Up to `most` of them, at even distances."""
+    if most is None or len(items) <= most:
+        return items
+    return [items[index * len(items) // most] for index in range(most)]
 
 
 def _commit(parents: str, message: str, changes: str) -> Item | None:
@@ -118,22 +127,29 @@ def unpacked(release: Path, folder: Path) -> Path:
     return top
 
 
-def releases(old: Mapping[str, str], new: Mapping[str, str], changelog: str = "") -> list[Item]:
+def releases(
+    old: Mapping[str, str], new: Mapping[str, str], changelog: str = "", most_changed: float = 0.5
+) -> list[Item]:
     """A question for each entry that only the newer changelog has; any source file that differs answers it.
 
-    None where more than half of the sources differ: then every answer would be right.
+    None where more than a share of the sources differ: then every answer would be right. A file in which only numbers
+    differ, as where the version is said, is no answer.
     """
-    paths = [path for path in new if (path == changelog if changelog else _CHANGELOG.search(path))]
+    paths = [path for path in new if (fnmatchcase(path, changelog) if changelog else _CHANGELOG.search(path))]
     sources = [path for path in old if is_source(path)]
-    answers = frozenset(path for path in sources if new.get(path) != old[path])
-    if not answers or 2 * len(answers) > len(sources):
+    answers = frozenset(path for path in sources if _says(new.get(path)) != _says(old[path]))
+    if not answers or len(answers) > most_changed * len(sources):
         return []
     known = {entry for path in paths for entry in entries(old.get(path, ""))}
     added = dict.fromkeys(entry for path in paths for entry in entries(new[path]) if entry not in known)
     return [Item(entry, answers) for entry in added if len(entry.split()) >= _FEWEST_WORDS]
 
 
+def _says(text: str | None) -> str | None:
+    return text and re.sub(r"\d+", "", text)
+
+
 def entries(changelog: str) -> list[str]:
-    """The bullets of a changelog, each with the lines that continue it, as one line."""
+    """The entries of a changelog, each with the lines that continue it, as one line; links without their targets."""
     parts = _BULLET.split(changelog)[1:]
-    return [" ".join(_ENTRY_END.split(part)[0].split()) for part in parts]
+    return [_LINK.sub("", " ".join(_ENTRY_END.split(part)[0].split())) for part in parts]

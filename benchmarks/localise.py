@@ -1,7 +1,8 @@
 """Which files does a change concern? memsweep's search beside BM25 over whole files, asked with commit messages.
 
 python benchmarks/localise.py REPOSITORY [--items N] [--until COMMIT] [--fresh] [--json FILE]
-python benchmarks/localise.py --sdists OLD NEW [NEWER …] [--changelog PATH] [--json FILE]
+python benchmarks/localise.py --sdists OLD NEW [NEWER …] [--changelog PATTERN] [--most-changed SHARE] [--steps N]
+                              [--entries N] [--json FILE]
 
 The tree before a commit is indexed as by default, tests and documents included, and the commit's message is searched;
 the source files that the commit changed (up to five, no tests, no documents) are right. Hits become files in the
@@ -13,7 +14,9 @@ a blind guess shows how much of it luck would find.
 
 With `--sdists` an entry of the newer changelog is the question, and every source file that differs between two
 consecutive releases counts as right: a loose answer, which is only to be compared within its own table. Releases
-that differ in more than half of their sources are left out.
+that differ in more than half of their sources are left out, or in more than `--most-changed`: with 0.05 only releases
+that mend something are asked about, whose answers are few files of many. With `--steps` an index serves the entries of
+so many releases, until there is one that is left out: a large tree hardly changes from one to the next.
 """
 
 from __future__ import annotations
@@ -25,13 +28,13 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, pairwise
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from bm25 import rank, read_bags
-from changes import Item, commits, git, is_source, releases, texts, unpacked
+from changes import Item, commits, git, is_source, releases, spread_out, texts, unpacked
 from common import Figure, at_least, show_figures, table, write_json
 from memsweep import Memory, open_memory
 
@@ -57,7 +60,7 @@ def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="memsweep-localise-") as scratch:
         if options.sdists:
-            answered = list(from_releases(options.sdists, options.changelog, Path(scratch)))
+            answered = list(from_releases(options, Path(scratch)))
         else:
             answered = list(from_history(options, Path(scratch)))
     if not answered:
@@ -80,7 +83,14 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--sdists", type=Path, nargs="+", metavar="FILE", help="releases, the oldest first, packed or not"
     )
-    parser.add_argument("--changelog", default="", metavar="PATH", help="its path in a release (looked for)")
+    parser.add_argument("--changelog", default="", metavar="PATTERN", help="its path in a release (looked for)")
+    parser.add_argument(
+        "--most-changed", type=float, default=0.5, metavar="SHARE", help="of the sources, or a release is left out"
+    )
+    parser.add_argument(
+        "--steps", type=int, default=1, metavar="N", help="releases that one index serves (%(default)s)"
+    )
+    parser.add_argument("--entries", type=int, metavar="N", help="at most so many of each index, spread evenly (all)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     options = parser.parse_args()
     if (options.repository is None) == (options.sdists is None):
@@ -103,14 +113,35 @@ def from_history(options: argparse.Namespace, scratch: Path) -> Iterator[Answere
     print(file=sys.stderr)
 
 
-def from_releases(archives: Sequence[Path], changelog: str, scratch: Path) -> Iterator[Answered]:
-    folders = [unpacked(archive, scratch / str(number)) for number, archive in enumerate(archives)]
-    for number, (before, after) in enumerate(pairwise(folders)):
-        files = texts(before)
+def from_releases(options: argparse.Namespace, scratch: Path) -> Iterator[Answered]:
+    folders = [unpacked(archive, scratch / str(number)) for number, archive in enumerate(options.sdists)]
+    for number, (folder, files, items) in enumerate(_series(folders, options)):
         with open_memory(f"release-{number}", home=scratch / "home") as memory:
-            memory.code.index(before)
-            for item in releases(files, texts(after), changelog):
+            memory.code.index(folder)
+            for item in spread_out(items, options.entries):
                 yield _answered(memory, files, item)
+
+
+def _series(folders: Sequence[Path], options: argparse.Namespace) -> Iterator[tuple[Path, dict[str, str], list[Item]]]:
+    """The releases to index, each with its files and with the questions that it serves, none twice."""
+    seen: set[str] = set()
+    served: tuple[int, dict[str, str], list[Item]] | None = None
+    old = texts(folders[0])
+    for number, after in enumerate(folders[1:]):
+        new = texts(after)
+        items = releases(old, new, options.changelog, options.most_changed)
+        if served and (not items or number - served[0] >= options.steps):
+            yield folders[served[0]], *served[1:]
+            served = None
+        if items:
+            served = served or (number, old, [])
+            known = served[1].keys()
+            fresh = (replace(item, answers=item.answers & known) for item in items if item.question not in seen)
+            served[2].extend(item for item in fresh if item.answers)
+        seen |= {item.question for item in items}
+        old = new
+    if served:
+        yield folders[served[0]], *served[1:]
 
 
 def _answered(memory: Memory, files: Mapping[str, str], item: Item) -> Answered:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -111,3 +112,70 @@ def test_an_entry_of_a_changelog_asks_for_what_differs_between_two_releases(tmp_
     assert [(item["question"], item["answers"]) for item in result["items"]] == [
         ("Passwords are checked in constant time.", ["app/login.py"])
     ]
+
+
+def _releases(folder: Path, *changed: dict[str, str]) -> list[Path]:
+    """Three releases and more: each has what the one before had and what changed, with an entry for it."""
+    files: dict[str, str] = FIRST | {"app/version.py": "VERSION = '1.0'\n"}
+    made = []
+    for number, change in enumerate(changed):
+        files |= change | {"app/version.py": f"VERSION = '1.{number}'\n"}
+        made.append(folder / f"shop-1.{number}")
+        _write(made[-1], files)
+    return made
+
+
+def test_a_pattern_names_the_changelogs_and_a_version_answers_nothing(tmp_path: Path) -> None:
+    made = _releases(
+        tmp_path,
+        {"notes/1.0.txt": "* The shop was opened to everyone.\n"},
+        {
+            "notes/1.1.txt": "* Passwords are checked\n  in constant time.\n",
+            "notes/all.md": "* This is no entry of a release.\n",
+            "app/login.py": "def check_password(user, word):\n    return False\n",
+        },
+    )
+    result = _measured(tmp_path, "--sdists", *made, "--changelog", "notes/[0-9]*.txt")
+    assert [(item["question"], item["answers"]) for item in result["items"]] == [
+        ("Passwords are checked in constant time.", ["app/login.py"])
+    ]
+
+
+def test_an_index_serves_releases_until_one_changes_too_much(tmp_path: Path) -> None:
+    def login(result: str) -> dict[str, str]:
+        return {"app/login.py": f"def check_password(user, word):\n    return {result}\n"}
+
+    def note(number: int, entry: str) -> dict[str, str]:
+        return {f"notes/{number}.txt": f"* {entry}\n"}
+
+    everything = {path: text + "again = True\n" for path, text in FIRST.items() if path.startswith("app/")}
+    made = _releases(
+        tmp_path,
+        note(0, "The shop was opened to everyone."),
+        note(1, "Passwords are checked in constant time.") | login("False"),
+        note(2, "Passwords are compared letter by letter.") | login("None") | {"app/late.py": "x = 1\n"},
+        note(3, "Everything was done again by hand.") | everything,
+        note(4, "Passwords are checked in constant time.") | login("True"),
+        note(5, "Passwords are compared by nobody now.") | login("0"),
+    )
+    result = _measured(tmp_path, "--sdists", *made, "--changelog", "notes/*", "--most-changed", "0.3", "--steps", "9")
+    assert [item["question"].rpartition(" are ")[2] for item in result["items"]] == [
+        "checked in constant time.",
+        "compared letter by letter.",
+        "compared by nobody now.",
+    ]
+    options = ("--changelog", "notes/*", "--most-changed", "0.3", "--steps", "9", "--entries", "1")
+    fewer = _measured(tmp_path, "--sdists", *made, *options)["items"]
+    assert [item["question"] for item in fewer] == [result["items"][0]["question"], result["items"][2]["question"]]
+
+
+def test_a_changelog_may_be_made_of_directives(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    entries = importlib.import_module("changes").entries
+    text = (
+        ".. changelog::\n    :version: 2.0\n\n    .. change::\n        :tags: bug, orm\n        :tickets: 12, 13\n\n"
+        "        Fixed the thing\n        that was `broken <https://a.b/c>`_.\n\n        .. seealso::\n"
+        "\n            :ref:`x`\n\n    .. change::\n        :tags: bug\n\n        Another one.\n"
+        "\n.. changelog::\n    :version: 1.9\n"
+    )
+    assert entries(text) == ["Fixed the thing that was `broken`_.", "Another one."]

@@ -279,8 +279,8 @@ def test_a_file_that_a_run_does_not_cover_keeps_the_time_of_its_last_verificatio
     root = repository(tmp_path / "repo", {"a.py": "def alpha(): pass\n", "b.go": "func Beta() {}\n"})
 
     def verified() -> dict[str, str]:
-        found = server.call("search_memory", query="alpha Beta", filters={"include_stale": True}, workspace_id="times")
-        hits = found["results"]
+        every = {"filters": {"include_stale": True}, "mode": "deep"}
+        hits = server.call("search_memory", query="alpha Beta", workspace_id="times", **every)["results"]
         return {hit["path"]: hit["verified_at"] for hit in hits}
 
     server.call("index_codebase", repo_path=str(root), workspace_id="times")

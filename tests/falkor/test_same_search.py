@@ -135,3 +135,20 @@ def seen_by_words(
         )
         for each in found
     }
+
+
+def test_a_piece_of_code_is_not_found_by_what_stands_beside_it_in_either_engine(apps: Apps, tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    (folder / "docs").mkdir(parents=True)
+    filler = "\n    ".join(f"step_{number} = {number}" for number in range(20))
+    names = ("open_drawer", "weigh_parcel", "print_label")
+    (folder / "till.py").write_text("\n\n\n".join(f"def {name}():\n    {filler}\n    return step_3" for name in names))
+    (folder / "docs" / "parcels.md").write_text(
+        "# Before\n\nNothing.\n\n# Parcels\n\nHow to weigh one.\n\n# After\n\nRest.\n"
+    )
+    for app in apps:
+        app.memory().code.index(folder)
+        page = app.memory().search("weigh parcel", mode="deep")
+        assert page.hits[0].passage.text.startswith("def weigh_parcel")
+        assert not [hit.why for hit in page.hits if "neighbours" in hit.why]
+    assert same(apps, "weigh parcel", mode="deep")

@@ -8,8 +8,9 @@ import pytest
 
 from memsweep import Memory
 from memsweep.model.roles import role_of
-from memsweep.model.search import Owner, Page
-from memsweep.remember.files import by_file
+from memsweep.model.search import Kind, Owner, Page, Ranked
+from memsweep.remember.choosing import Judged, precise
+from memsweep.remember.files import by_file, weights_of_roles
 from memsweep.store.file.words import words_to_find
 from tests.code.trees import grow
 
@@ -27,6 +28,12 @@ PARSER = "def parse_config(path):\n    return read(path)\n"
         ("CHANGELOG.md", "history"),
         ("docs/changes.rst", "history"),
         ("newsfragments/12.bugfix", "history"),
+        ("docs/releases/5.1.3.txt", "history"),
+        ("doc/whatsnew/3/3.3/index.rst", "history"),
+        ("docs/history/changelog-5.5.rst", "history"),
+        ("app/releases/views.py", "source"),
+        ("app/changes_api.py", "source"),
+        ("app/locale/de/LC_MESSAGES/app.po", "generated"),
         ("examples/config.py", "example"),
         ("vendor/lib/config.js", "generated"),
         ("api/user_pb2.py", "generated"),
@@ -71,6 +78,58 @@ def test_sources_come_before_tests_and_documents_unless_they_are_asked_for(memor
     assert paths(memory.search("parse config"))[0] == "app/config.py"
     assert paths(memory.search("the test that parses the config"))[0] == "tests/test_config.py"
     assert paths(memory.search("documentation: how to parse config"))[0] == "docs/config.md"
+
+
+def test_a_report_that_mentions_tests_does_not_ask_for_them(memory: Memory, tmp_path: Path) -> None:
+    grow(
+        tmp_path,
+        {
+            "app/config.py": PARSER,
+            "tests/test_config.py": f"def test_parse_config():\n    parse_config('parse config')\n\n\n{PARSER}",
+            **{f"app/other{number}.py": f"def other{number}():\n    return {number}\n" for number in range(9)},
+        },
+    )
+    memory.code.index(tmp_path)
+    report = (
+        "parse_config returns the wrong path since yesterday: our nightly test run of three services failed with it"
+    )
+    assert paths(memory.search(report, mode="deep"))[0] == "app/config.py"
+    assert paths(memory.search("test parse_config", mode="deep"))[0] == "tests/test_config.py"
+
+
+def test_settings_of_tools_come_behind_sources_unless_they_are_asked_for(memory: Memory, tmp_path: Path) -> None:
+    grow(
+        tmp_path,
+        {
+            "app/coverage.py": "def coverage_report(branches):\n    return sum(branches)\n",
+            "pyproject.toml": "[tool.coverage.report]\nbranches = true\ncoverage = 90\nreport = 'coverage report'\n",
+            **{f"app/other{number}.py": f"def other{number}():\n    return {number}\n" for number in range(9)},
+        },
+    )
+    memory.code.index(tmp_path)
+    assert paths(memory.search("coverage report of branches", mode="deep"))[0] == "app/coverage.py"
+    assert paths(memory.search("pyproject settings coverage report", mode="deep"))[0] == "pyproject.toml"
+
+
+def test_the_fewer_other_words_a_query_has_the_more_it_asks_for_tests() -> None:
+    weights = [weights_of_roles("a test for it", words)["test"] for words in (1, 5, 6, 8, 12, 100)]
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] == weights[1] == 1.0
+    assert 1.0 > weights[2] > weights[3] > weights[4] == weights[5] == weights_of_roles("", 0)["test"]
+    assert weights_of_roles("anything else", 2) == weights_of_roles("", 0)
+    assert weights_of_roles("test, TEST and test", 8) == weights_of_roles("a test", 8), "each word counts once"
+
+
+def test_a_long_query_shows_code_with_less_of_the_best_score_where_code_is_the_best() -> None:
+    def judged(*scores: tuple[float, Kind]) -> list[Judged]:
+        return [Judged(Ranked(key, score, 0.0, 0.0, 0.0), 0.0, kind) for key, (score, kind) in enumerate(scores)]
+
+    def kept(*scores: tuple[float, Kind]) -> list[int]:
+        return [each.ranked.key for each in precise(judged(*scores), calibrated=False)]
+
+    assert kept((1.0, "code"), (0.25, "code"), (0.15, "code"), (0.25, "memory"), (0.4, "memory")) == [0, 1, 4]
+    assert kept((1.0, "memory"), (0.25, "code"), (0.4, "code")) == [0, 2]
+    assert kept() == []
 
 
 def test_a_file_has_two_hits_on_a_page_and_the_rest_on_the_next(memory: Memory, tmp_path: Path) -> None:

@@ -19,11 +19,24 @@ _BY_PATH: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (
         "generated",
         re.compile(
-            r"(?i)(?:^|/)(?:vendor|third_party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart)$|(?:^|/)PKG-INFO$"
+            r"(?i)(?:^|/)(?:vendor|third_party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart|\.pot?)$"
+            r"|(?:^|/)PKG-INFO$"
         ),
     ),
     ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|history|news|releases?|release[-_]notes)(?:\.[a-z]+)?$")),
     ("history", re.compile(r"(?i)(?:^|/)(?:changelog|changes|newsfragments|release[-_]notes)(?:\.d)?/")),
+    (
+        "history",
+        re.compile(
+            r"(?i)(?:^|/)(?:changelog|changes|history|news|release[-_]notes|what.?s.?new)[-_.\d][^/]*\.(?:md|rst|txt)$"
+        ),
+    ),
+    (
+        "history",
+        re.compile(
+            r"(?i)(?:^|/)(?:releases?|news|what.?s.?new|announce(?:ments?)?|changelogs?)/(?:[^/]+/){0,2}[^/]+\.(?:md|rst|txt)$"
+        ),
+    ),
     ("example", re.compile(r"(?i)(?:^|/)(?:examples?|samples?|demos?|tutorials?)/")),
     ("document", re.compile(r"(?i)(?:^|/)docs?/|\.(?:md|mdx|rst|adoc|txt)$")),
 )

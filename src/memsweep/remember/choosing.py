@@ -42,8 +42,7 @@ def precise(judged: Sequence[Judged], *, calibrated: bool = True) -> list[Judged
     an embedding model mean, scores alone decide.
     """
     if not calibrated:
-        least_score = _SCORE_SHARE * _best_score(judged)
-        return [each for each in judged if each.ranked.score >= least_score]
+        return _by_score(judged)
     by_kind: dict[Kind, list[Judged]] = {}
     for each in judged:
         by_kind.setdefault(each.kind, []).append(each)
@@ -54,6 +53,14 @@ def precise(judged: Sequence[Judged], *, calibrated: bool = True) -> list[Judged
     kept += _answering(code, max(_LEAST_OF_CODE, min(_SURE, others) - _BEHIND_THE_OTHERS), share)
     keys = {each.ranked.key for each in kept}
     return [each for each in judged if each.ranked.key in keys]
+
+
+def _by_score(judged: Sequence[Judged]) -> list[Judged]:
+    """Those with a share of the best score; of code less is enough, where code is the best."""
+    best = _best_score(judged)
+    is_code = any(each.kind == "code" and each.ranked.score == best for each in judged)
+    least = {"code": best * (_CODE_SHARE if is_code else _SCORE_SHARE)}
+    return [each for each in judged if each.ranked.score >= least.get(each.kind, _SCORE_SHARE * best)]
 
 
 def _answering(judged: Sequence[Judged], least: float, share: float) -> list[Judged]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from memsweep.model.roles import Role, role_of
 from memsweep.model.search import Owner
@@ -12,16 +13,29 @@ from memsweep.remember.fusion import Row
 _A_PAGE = 2  # hits of one file before those of others
 _OTHERS = (0.5, 0.3, 0.2, 0.1)  # what the next best passages of a file add to its best
 _EQUAL_DIGITS = 3  # scores that differ further behind are equal
+_ASKED_FOR = 1 / 5  # the share of the words that speaks of tests where they are what is looked for
+_MENTIONED = 1 / 12  # the same where they are only mentioned
 _UNKNOWN = Owner(0, None)
-_WEIGHTS: Mapping[Role, float] = {
+Part = Role | Literal["settings"]
+"""What a file is for; of sources, settings of tools apart: they name everything and are seldom looked for."""
+_SETTINGS = re.compile(
+    r"(?i)(?:^|/)(?:\.[^/]+|pyproject\.toml|[^/]+\.(?:ini|cfg|lock)|package(?:-lock)?\.json|makefile|dockerfile)$"
+    r"|(?:^|/)\.(?:github|circleci|gitlab|vscode|devcontainer)/"
+)
+_WEIGHTS: Mapping[Part, float] = {
     "source": 1.0,
-    "test": 0.35,
-    "document": 0.4,
-    "example": 0.35,
-    "history": 0.25,
-    "generated": 0.3,
+    "settings": 0.4,
+    "test": 0.18,
+    "document": 0.2,
+    "example": 0.18,
+    "history": 0.12,
+    "generated": 0.15,
 }
-_SPEAKS_OF: Mapping[Role, re.Pattern[str]] = {
+_SPEAKS_OF: Mapping[Part, re.Pattern[str]] = {
+    "settings": re.compile(
+        r"(?i)\b(?:settings?|config(?:s|ured?|uration)?|builds?|packag(?:es?|ing)|dependenc(?:y|ies)|ci|workflows?|lint(?:er|ing)?"
+        r"|pyproject|setup|tox|gitignore|github|makefile|docker(?:file)?|pre-commit)\b"
+    ),
     "test": re.compile(r"(?i)\b(?:py)?tests?\b|\btest(?:ed|ing|case|suite)s?\b|\bfixtures?\b|\bspecs?\b"),
     "document": re.compile(r"(?i)\bdocs?\b|\bdocument(?:s|ed|ation)?\b|\breadme\b|\bguide\b|\bmanual\b"),
     "example": re.compile(r"(?i)\bexamples?\b|\bsamples?\b|\bdemos?\b|\btutorials?\b"),
@@ -30,10 +44,13 @@ _SPEAKS_OF: Mapping[Role, re.Pattern[str]] = {
 }
 
 
-def by_file(rows: Sequence[Row], owners: Mapping[int, Owner], query: str) -> list[Row]:
-    """The ranking with passages of code weighed by what their file is for, and by what else the file has to say."""
-    asked = {role for role, pattern in _SPEAKS_OF.items() if pattern.search(query)}
-    weighed = settled([_weighed(row, owners.get(row[1]), asked) for row in rows], owners)
+def by_file(rows: Sequence[Row], owners: Mapping[int, Owner], query: str, words: int = 0) -> list[Row]:
+    """The ranking with passages of code weighed by what their file is for, and by what else the file has to say.
+
+    `words`: how many the query has that say something.
+    """
+    weights = weights_of_roles(query, words)
+    weighed = settled([_weighed(row, owners.get(row[1]), weights) for row in rows], owners)
     of_file: dict[int, list[Row]] = {}
     for row in weighed:
         if (owner := owners.get(row[1])) is not None and owner.path is not None:
@@ -43,6 +60,16 @@ def by_file(rows: Sequence[Row], owners: Mapping[int, Owner], query: str) -> lis
     raised = {found[0][1]: _with_others(found) for found in of_file.values()}
     turn = {row[1]: place // _A_PAGE for found in of_file.values() for place, row in enumerate(found)}
     return sorted(settled([raised.get(row[1], row) for row in weighed], owners), key=lambda row: turn.get(row[1], 0))
+
+
+def weights_of_roles(query: str, words: int) -> dict[Part, float]:
+    """A question for a test says so with one word of a few; a report in which the word is one of many mentions it."""
+    weights = dict(_WEIGHTS)
+    for role, pattern in _SPEAKS_OF.items():
+        share = len({each.lower() for each in pattern.findall(query)}) / max(words, 1)
+        asked = min(1.0, max(0.0, (share - _MENTIONED) / (_ASKED_FOR - _MENTIONED)))
+        weights[role] += (1 - weights[role]) * asked
+    return weights
 
 
 def settled(rows: Sequence[Row], owners: Mapping[int, Owner]) -> list[Row]:
@@ -57,11 +84,15 @@ def settled(rows: Sequence[Row], owners: Mapping[int, Owner]) -> list[Row]:
     return sorted(rows, key=order)
 
 
-def _weighed(row: Row, owner: Owner | None, asked: set[Role]) -> Row:
+def _weighed(row: Row, owner: Owner | None, weights: Mapping[Part, float]) -> Row:
     if owner is None or owner.path is None:
         return row
-    role = role_of(owner.path)
-    return row if role in asked else (row[0] * _WEIGHTS[role], *row[1:])
+    return (row[0] * weights[_part_of(owner.path)], *row[1:])
+
+
+def _part_of(path: str) -> Part:
+    role = role_of(path)
+    return "settings" if role == "source" and _SETTINGS.search(path) else role
 
 
 def _with_others(found: Sequence[Row]) -> Row:

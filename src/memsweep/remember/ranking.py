@@ -78,8 +78,9 @@ def rank(
     Who looks only at the `first` few may say so: where there is no code, the order of the rest is not worked out. The
     ranking may be of these `alone`.
     """
-    others = _loose(store, embedder, judge, query, filters, now)
-    whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, filters, first)
+    (asked,) = store.matched_words(query, [query])
+    others = _loose(store, embedder, judge, query, asked, filters, now)
+    whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, asked, filters, first)
     rankings, similarity, settled = whole
     rankings, readings = read_the_best(store, judge.reader, query, rankings)
     several = len(rankings) + bool(others) > 1
@@ -127,7 +128,9 @@ class _OfChunks(NamedTuple):
 _NOTHING = _OfChunks([], {})
 
 
-def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, first: int | None) -> _OfChunks:
+def _of_chunks(
+    store: Store, embedder: Embedder, query: str, asked: Sequence[str], filters: Filters, first: int | None
+) -> _OfChunks:
     candidates = _candidates(store, query, _embedded(embedder, query), filters)
     weights = weights_for(embedder.model.name)
     ranked = fuse(candidates, weights)
@@ -142,7 +145,8 @@ def _of_chunks(store: Store, embedder: Embedder, query: str, filters: Filters, f
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
     allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
-    return _OfChunks([by_file(by_tier(rows, owners), owners, query) for rows in allowed if rows], similarity)
+    ordered = [by_file(by_tier(rows, owners), owners, query, len(asked)) for rows in allowed if rows]
+    return _OfChunks(ordered, similarity)
 
 
 def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) -> dict[int, Owner]:
@@ -182,10 +186,9 @@ def _by_relevance(store: Store, judge: Judge, query: str, ranking: Ranking) -> l
 
 
 def _loose(
-    store: Store, embedder: Embedder, judge: Judge, query: str, filters: Filters, now: datetime
+    store: Store, embedder: Embedder, judge: Judge, query: str, asked: Sequence[str], filters: Filters, now: datetime
 ) -> dict[int, Found]:
     """Facts and segments, with negative keys."""
-    (asked,) = store.matched_words(query, [query])
     passages = other_hits.passages_of(store, filters, query, asked, now)
     if not passages:
         return {}
@@ -213,8 +216,9 @@ def _embedded(embedder: Embedder, query: str) -> bytes:
 def _neighbourhood(
     store: Store, candidates: Sequence[Candidate], ranking: Sequence[Row], filters: Filters, weights: FusionWeights
 ) -> dict[Place, int]:
-    """The keys at the places of all candidates, and at those next to the best of them."""
-    place_of = {key: place for key, _, _, place, _, _ in candidates if place is not None}
+    """The keys at the places of all candidates, and at those next to the best of them. Pieces of code are cut where
+    something begins, so what stands beside one says nothing of it; `by_file` counts what else its file has."""
+    place_of = {key: place for key, _, _, place, is_code, _ in candidates if place is not None and not is_code}
     known = {place: key for key, place in place_of.items()}
     speaking = (place_of.get(row[1]) for row in ranking[:_SPREAD_FROM])
     around = places_around((place for place in speaking if place is not None), weights)
