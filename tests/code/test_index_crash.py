@@ -11,7 +11,6 @@ from memsweep.code.sandbox import Sandbox
 from tests.code.desk import Desk, File, files, live, problems
 from tests.code.index_children import Indexer
 from tests.code.trees import git, repository
-from tests.support import store_files
 from tests.support.counts import rounds
 from tests.support.waiting import wait_for
 
@@ -54,7 +53,7 @@ def run_until(home: Path, root: Path, cpu_seconds: float) -> None:
 
 def runs(desk: Desk) -> int:
     """How many have come to their end."""
-    return int(store_files.query(desk.file, "select sum(runs) from code_scope")[0])
+    return sum(scope.runs for root in desk.memory.code.overview().roots for scope in root.scopes)
 
 
 @pytest.mark.soak

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.code.conftest import FILES
-from tests.code.desk import Desk, File, problems
+from tests.code.desk import Desk, File, problems, skipped
 from tests.code.trees import git, grow, repository
-from tests.support import store_files
+from tests.support import contents, store_files
 
 
 @pytest.fixture
@@ -18,9 +18,7 @@ def marked(desk: Desk, repo: Path) -> File:
     desk.index(repo)
     file = desk.live(repo)["lib/shapes.py"]
     desk.memory.pin(file.id)
-    with store_files.open_file(desk.file) as db:
-        db.execute("update memory set tags = '[\"mine\"]' where uid = ?", (file.id,))
-        db.execute("insert into memory_tag select 'mine', id from memory where uid = ?", (file.id,))
+    store_files.tag(desk.memory, file.id, "mine")
     return desk.live(repo)["lib/shapes.py"]
 
 
@@ -137,7 +135,7 @@ def test_a_chain_of_moves_is_as_new_and_loses_no_memory(desk: Desk, tmp_path: Pa
     result = desk.index(root)
     assert desk.content(root) == desk.anew(root)
     assert result.stale_memories == len(desk.stale(root)) == 1
-    assert set(store_files.query(desk.file, "select uid from live_memory")) >= ids
+    assert set(contents.ids(desk.memory)) >= ids
 
 
 def test_moved_again_before_the_index_saw_it(desk: Desk, repo: Path, marked: File) -> None:
@@ -204,7 +202,7 @@ def test_a_file_that_lost_its_text_is_stale_and_fresh_when_it_gets_it_back(
     back = desk.live(repo)["lib/shapes.py"]
     assert (result.files_indexed, result.stale_memories, desk.embedder.texts) == (1, 0, [])
     assert (back.id, back.chunk_ids) == (marked.id, marked.chunk_ids)
-    assert store_files.count(desk.file, "code_skip") == 0
+    assert skipped(desk) == {}
 
 
 def test_moving_files_without_text_indexes_nothing(desk: Desk, repo: Path) -> None:
@@ -213,10 +211,7 @@ def test_moving_files_without_text_indexes_nothing(desk: Desk, repo: Path) -> No
     (repo / "pkg").rename(repo / "package")
     result = desk.index(repo)
     assert (result.files_indexed, result.files_moved, result.files_removed) == (0, 0, 0)
-    assert set(store_files.query(desk.file, "select path from code_skip")) == {
-        "package/__init__.py",
-        "package/blob.xyz",
-    }
+    assert skipped(desk).keys() == {"package/__init__.py", "package/blob.xyz"}
 
 
 def test_only_the_letter_case_of_a_name_changes(desk: Desk, repo: Path, marked: File) -> None:

@@ -14,7 +14,7 @@ from tests.code.conftest import FILES
 from tests.code.desk import Desk, content_tables, problems
 from tests.code.index_children import Indexer
 from tests.code.trees import repository
-from tests.support import store_files
+from tests.support import contents
 from tests.support.commands import memsweep
 from tests.support.waiting import wait_for
 
@@ -141,7 +141,7 @@ def test_others_add_and_search_while_a_folder_is_indexed(desk: Desk, home: Path,
             assert hit.text
     assert child.end() == 0
     assert len(set(added)) == len(added)
-    assert set(added) <= set(store_files.query(desk.file, "select uid from live_memory"))
+    assert set(added) <= set(contents.ids(desk.memory))
     assert desk.content(many) == desk.anew(many)
     assert problems(desk.file) == []
 

@@ -13,7 +13,6 @@ from memsweep.gc.narrow import narrow
 from memsweep.model.groups import Folder
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import Link, Note, Plot, Thing, planted
-from tests.support import store_files
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 
@@ -65,9 +64,9 @@ def test_every_item_is_in_one_group_and_who_spares_a_root_spares_what_follows(pl
 def test_previews_of_several_strategies_are_their_plans_and_save_nothing() -> None:
     strategies = ("stale_code", "expired", "unreachable_entities", "decayed", "superseded", "all")
     with planted(FOLDERS) as place:
-        before = store_files.query(place.file, "select count(*) from plan"), place.memory.sweep.audit()
+        before = place.memory.revision(), place.memory.sweep.audit()
         told = look.previews(place.tools(), strategies, 2)
-        assert (store_files.query(place.file, "select count(*) from plan"), place.memory.sweep.audit()) == before
+        assert (place.memory.revision(), place.memory.sweep.audit()) == before
         for preview in told:
             plan = collect.plan(place.tools(), preview.strategy)
             same = (plan.item_count, plan.warnings, plan.share, plan.workspace_memories)

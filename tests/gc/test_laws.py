@@ -16,6 +16,7 @@ from memsweep.report.reasons import why
 from tests.gc.oracle import expected, held_by, protected_now, rows_of
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import KINDS, NOW, Place, Plot, broken, dump, live, planted, trash_of
+from tests.support import store_files
 from tests.support.counts import rounds
 
 many = settings(max_examples=rounds(20, 60))
@@ -37,9 +38,9 @@ rule_of = {"stale_files": "stale_code"}
 
 def planned(place: Place, plan: Plan) -> dict[str, set[int]]:
     """The keys in a saved plan, by kind."""
-    rows = place.query(
-        "select kind, key from plan_item join plan on plan.id = plan_item.plan where plan.uid = ?", plan.id
-    )
+    saved = store_files.rows_in(place.file)
+    (own,) = (row["id"] for row in saved["plan"] if row["uid"] == plan.id)
+    rows = [(row["kind"], row["key"]) for row in saved["plan_item"] if row["plan"] == own]
     assert len(rows) == len(set(rows)) == plan.item_count
     return {kind: {key for k, key in rows if k == kind} for kind in KINDS}
 
@@ -295,8 +296,9 @@ def test_after_a_purge_of_everything_the_trash_is_empty(plot: Plot, done: list[s
         live_before = live(place.file)
         collect.purge(place.tools(), 0, confirm=True)
         assert place.memory.sweep.trash() == ([], 0)
+        rows = store_files.rows_in(place.file)
         for table in (*KINDS, "mention"):
-            assert place.query(f"select count(*) from {table} where trash is not null") == [0]
+            assert [row for row in rows[table] if row["trash"] is not None] == []
         assert broken(place.file) == []
         live_after = live(place.file)
         assert live_after | {"thread": []} == live_before | {"thread": []}

@@ -30,9 +30,9 @@ from tests.origins.test_retraction_law import (
     undo_all,
 )
 from tests.origins.test_retraction_law import undone as undone_now
+from tests.support import store_files
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
-from tests.support.store_files import file_of, open_file
 
 DELETION, MERGE = "deletion", "merge"
 TURNS = st.lists(st.sampled_from(SESSIONS), min_size=2, max_size=7)
@@ -276,9 +276,7 @@ def test_what_was_taken_back_before_acts_went_with_it_waits_for_its_own_receipt(
             memory.graph.relate("Ada", "KNOWS", "Bob")
     before = state(memory, tmp_path / "1")
     good, evil = retract(memory, {"session": "ses_good"}), retract(memory)
-    with open_file(file_of(home)) as db:
-        for table in ("memory_act", "contribution"):
-            db.execute(f"update {table} set trash = null where trash = (select id from receipt where uid = ?)", (evil,))
+    store_files.leave_acts_of(home, evil)
     waiting = dict(memory.sweep.undo(good).conflicts)
     assert waiting.pop(own) == f"it is in the trash; undoing {evil} brings it back"
     assert [*waiting.values()] == [f"it is in the trash; undoing {evil} brings it back"]
