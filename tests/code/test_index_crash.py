@@ -14,7 +14,7 @@ from tests.code.trees import git, repository
 from tests.support.counts import rounds
 from tests.support.waiting import wait_for
 
-KILLS = rounds(6, 30)
+KILLS = rounds(4, 30)
 NAMES = [f"{folder}m{number}.py" for folder in ("", "pkg/") for number in range(12)]
 
 

@@ -23,6 +23,7 @@ from memsweep.model.memory import EmbeddingModel
 from memsweep.remember.fusion import WEIGHTS_OF_MODELS
 from tests.support import contents, store_files
 from tests.support.commands import Ran, run
+from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 from tests.support.no_network import NO_NETWORK
 
@@ -83,7 +84,7 @@ def test_a_text_has_the_same_vector_in_any_company_and_on_any_number_of_threads(
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3))
-@hypothesis_settings(max_examples=20)
+@hypothesis_settings(max_examples=rounds(10, 40))
 def test_any_text_has_a_finite_vector(embedder: MiniLMEmbedder, texts: list[str]) -> None:
     assert np.linalg.norm(embedder.embed(texts), axis=1) == pytest.approx(1, abs=1e-5)
 

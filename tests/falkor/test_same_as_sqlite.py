@@ -311,7 +311,7 @@ def both_sides(plot: Plot) -> Iterator[Acting]:
 
 
 @given(random_stores(closed=True), runs(ACTS, 1, 8))
-@settings(max_examples=rounds(10, 25))
+@settings(max_examples=rounds(6, 25))
 def test_any_run_of_acts_gives_the_same_on_falkor(plot: Plot, acts: list[tuple[str, int, str]]) -> None:
     with both_sides(plot) as acting:
         acting.both_engines.same()
@@ -321,7 +321,7 @@ def test_any_run_of_acts_gives_the_same_on_falkor(plot: Plot, acts: list[tuple[s
 
 
 @given(random_stores(), runs(UPKEEP, 3, 10))
-@settings(max_examples=rounds(10, 25))
+@settings(max_examples=rounds(6, 25))
 def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
     plot: Plot, acts: list[tuple[str, int, str]]
 ) -> None:

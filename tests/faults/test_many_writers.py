@@ -10,17 +10,17 @@ import pytest
 
 from memsweep.app import App
 from tests.support import contents, store_files
-from tests.support.counts import TIMES
+from tests.support.counts import TIMES, rounds
 from tests.support.fork_server import ForkServer
 
 SAME = "the very same sentence about Ada Lovelace"
 
 
 @pytest.mark.soak
-def test_eight_processes_adding_500_memories_each_to_a_new_workspace_lose_nothing(
+def test_eight_processes_adding_hundreds_of_memories_to_a_new_workspace_lose_nothing(
     fork_server: ForkServer, home: Path
 ) -> None:
-    each = 500 * TIMES
+    each = rounds(100, 500)
     children = [fork_server.fork("add_many", home, prefix=f"writer {n}", count=each, wait=True) for n in range(8)]
     for child in children:
         assert child.said() == "ready"

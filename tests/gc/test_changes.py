@@ -91,7 +91,7 @@ def _still_doomed(rows: Rows, planned: dict[tuple[str, int], int]) -> tuple[set[
 
 @pytest.mark.slow
 @given(random_stores(), st.sampled_from(["stale_code", "all", "expired", "unreachable_entities"]), changes)
-@settings(max_examples=rounds(50, 150))
+@settings(max_examples=rounds(30, 150))
 def test_what_changed_since_the_plan_is_skipped_and_listed_and_what_it_keeps_alive_stays(
     plot: Plot, strategy: str, happening: list[tuple[str, int, int]]
 ) -> None:

@@ -46,7 +46,7 @@ def test_files_are_sorted_by_folder_and_what_follows_is_with_the_first_that_caus
 
 
 @given(random_stores(), st.sampled_from(["all", "stale_code", "expired"]))
-@settings(max_examples=rounds(20, 80))
+@settings(max_examples=rounds(12, 80))
 def test_every_item_is_in_one_group_and_who_spares_a_root_spares_what_follows(plot: Plot, strategy: str) -> None:
     with planted(plot) as place:
         plan = collect.plan(place.tools(), strategy, 5.0)

@@ -19,8 +19,8 @@ from tests.gc.stores import KINDS, NOW, Place, Plot, broken, dump, live, planted
 from tests.support import store_files
 from tests.support.counts import rounds
 
-many = settings(max_examples=rounds(20, 60))
-some = settings(max_examples=rounds(12, 30))
+many = settings(max_examples=rounds(12, 60))
+some = settings(max_examples=rounds(8, 30))
 
 STRATEGIES = (
     "stale_code",
@@ -54,7 +54,7 @@ def sizes(keys: dict[str, set[int]]) -> Totals:
 
 @pytest.mark.slow
 @given(random_stores(), strategies, st.sampled_from([None, 5.0, 100.0]), st.sampled_from([0.0, 1.0, 20.0]))
-@settings(max_examples=rounds(40, 150))
+@settings(max_examples=rounds(25, 150))
 def test_a_plan_holds_exactly_what_its_rule_names_and_what_that_leaves_without_a_root(
     plot: Plot, strategy: str, ttl_days: float | None, grace_days: float
 ) -> None:
@@ -217,7 +217,7 @@ acts = st.sampled_from(["first", "last", "clear", "first", "last", *STRATEGIES])
 
 @pytest.mark.slow
 @given(random_stores(), st.lists(acts, min_size=2, max_size=5), st.randoms(use_true_random=False))
-@settings(max_examples=rounds(30, 120))
+@settings(max_examples=rounds(18, 120))
 def test_overlapping_receipts_undone_in_any_order_give_everything_back(
     plot: Plot, done: list[str], chance: Random
 ) -> None:

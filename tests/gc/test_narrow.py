@@ -56,7 +56,7 @@ def live_ids(place: Place) -> set[str]:
     st.lists(st.integers(0, 30), max_size=4),
     st.booleans(),
 )
-@settings(max_examples=rounds(60, 200))
+@settings(max_examples=rounds(30, 200))
 def test_a_part_is_of_the_plan_leaves_what_is_spared_and_does_exactly_what_it_says(
     plot: Plot, strategy: str, numbers: list[int], twice: bool
 ) -> None:
@@ -87,7 +87,7 @@ def test_a_part_is_of_the_plan_leaves_what_is_spared_and_does_exactly_what_it_sa
 
 
 @given(random_stores(), st.sampled_from(["all", "stale_code", "expired"]))
-@settings(max_examples=rounds(15, 60))
+@settings(max_examples=rounds(10, 60))
 def test_to_spare_nothing_is_to_apply_the_plan(plot: Plot, strategy: str) -> None:
     with planted(plot) as one, planted(plot) as other:
         plans = [collect.plan(place.tools(), strategy, 5.0) for place in (one, other)]

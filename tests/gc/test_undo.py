@@ -60,7 +60,7 @@ def facts(rows: Rows, keys: Iterable[int]) -> dict[tuple[Any, ...], int]:
     st.sets(st.integers(0, 5)),
     st.sets(st.integers(0, 8)),
 )
-@settings(max_examples=rounds(30, 100))
+@settings(max_examples=rounds(20, 100))
 def test_what_exists_again_is_named_and_what_hung_on_it_goes_to_the_new_one(
     plot: Plot, act: str, notes: set[int], things: set[int]
 ) -> None:

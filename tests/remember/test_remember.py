@@ -31,7 +31,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Any:
 ACCEPTED = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip)
 
 
-@settings(max_examples=rounds(40, 150))
+@settings(max_examples=rounds(20, 150))
 @given(ACCEPTED | st.tuples(ACCEPTED, st.integers(20, 400)).map(lambda part: part[0] * part[1]))
 def test_what_was_added_comes_back_byte_for_byte(shared: Memory, text: str) -> None:
     assert shared.get(shared.remember(text).memory_id).text.encode() == text.encode()
