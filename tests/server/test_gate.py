@@ -19,7 +19,7 @@ from memsweep.server.app import make_server, tool_rows
 from memsweep.server.profiles import PROFILES
 from memsweep.server.tools import ToolRow
 from memsweep.settings import load_settings
-from tests.support.client import MODES, ServerClient, ToolFailed, connected, raw_server
+from tests.support.client import TRIED_MODES, ServerClient, ToolFailed, connected, raw_server
 from tests.support.commands import Ran
 from tests.support.counts import THOROUGH
 from tests.support.engines import ENGINES, Home
@@ -120,7 +120,7 @@ def state(app: App) -> Any:
     return found, app.deleted_workspaces(0)
 
 
-PAIRS = [(engine, mode) for engine in ENGINES for mode in MODES]
+PAIRS = [(engine, mode) for engine in ENGINES for mode in TRIED_MODES]
 """Who asks does not know the engine: one generation of the protocol on FalkorDB, but in a soak."""
 
 
