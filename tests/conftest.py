@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import typer.main
 from hypothesis import HealthCheck, settings
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from memsweep import cli
 from memsweep.app import App, Memory, make_app
@@ -33,10 +34,12 @@ os.environ.pop(
 )  # hundreds of processes are started, and each would compile all it needs
 sys.dont_write_bytecode = False
 
+set_hypothesis_home_dir(Path(__file__).parents[1] / ".hypothesis")  # its tables of letters are made once
 settings.register_profile(
     "memsweep",
     deadline=None,
-    max_examples=rounds(25, 60),
+    report_multiple_bugs=False,  # to shrink one takes long enough
+    max_examples=rounds(15, 60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     derandomize="CI" in os.environ,  # a gate judges the change, everywhere else new examples are looked for
 )

@@ -44,7 +44,7 @@ def main(operation: str, place: str, copies: str, thorough: bool) -> None:
     steps = _attempt(operation, template, whole, -1)
     shutil.rmtree(whole)
     assert steps, f"{operation} failed"
-    for at in some_of(range(len(steps) + 1), 6, turns(steps), thorough):
+    for at in some_of(range(len(steps) + 1), 3, turns(steps), thorough):
         lived = _attempt(operation, template, folder / f"{at:04}", at)
         assert bool(lived) == (at == len(steps)), f"{operation} lived through step {at}"
 

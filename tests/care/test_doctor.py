@@ -16,6 +16,7 @@ from memsweep.errors import UnknownWorkspace
 from memsweep.model.care import Checkup
 from memsweep.model.memory import Workspace
 from memsweep.model.text import content_hash
+from memsweep.services.memory import Memory
 from memsweep.store.file import care_sql, portable
 from memsweep.store.file.columns import COLUMNS
 from tests.care import stores
@@ -368,18 +369,15 @@ class Patient:
             with store_files.open_file(file) as db:
                 as_graph(app, db)
 
-    def texts(self) -> set[str]:
-        with store_files.into(self.memory) as db:
-            return {uid for (uid,) in db.execute("select uid from memory union all select uid from chunk")}
-
-    def items(self) -> dict[str, str]:
-        """Memories with their chunks, and entities: what each is, by its id."""
+    def texts_and_items(self) -> tuple[set[str], dict[str, str]]:
+        """The ids of memories and chunks; memories with their chunks, and entities: what each is, by its id."""
         found: dict[str, list[str]] = {}
         with store_files.into(self.memory) as db:
+            texts = {uid for (uid,) in db.execute("select uid from memory union all select uid from chunk")}
             for statement in _ITEMS:
                 for uid, *rest in db.execute(statement).fetchall():
                     found.setdefault(repr(uid), []).append(repr(rest))
-        return {uid: "\n".join(sorted(parts)) for uid, parts in found.items()}
+        return texts, {uid: "\n".join(sorted(parts)) for uid, parts in found.items()}
 
     def rows(self) -> dict[str, list[str]]:
         with store_files.into(self.memory) as db:
@@ -423,15 +421,17 @@ def test_a_repair_leaves_nothing_for_the_next_doctor_loses_nothing_and_is_in_the
     kept, memory = DAMAGES[case].left, patient.memory
     if engine_kind == "falkor":
         is_found_and_nothing_changes(patient, case)
-    before, items = patient.texts(), patient.items()
+    before, items = patient.texts_and_items()
     first = memory.care.doctor(repair=True)
     assert names(first) >= findable(engine_kind, case)
     assert left(first) == kept
-    names_what_changed(patient, items, set() if kept else findable(engine_kind, case))
+    after, items_after = patient.texts_and_items()
+    changed = {own for own in items.keys() | items_after.keys() if items.get(own) != items_after.get(own)}
+    names_what_changed(memory, changed, set() if kept else findable(engine_kind, case))
     assert names(memory.care.doctor()) == kept
-    made = patient.texts() - before  # only what had lost its chunks gets new ones
+    made = after - before  # only what had lost its chunks gets new ones
     assert bool(made) == ("memory_without_chunks" in DAMAGES[case].found)
-    assert patient.texts() - made == before
+    assert after - made == before
     if not kept:
         assert engine_kind == "falkor" or store_files.problems(store_files.file_of(filled.parents[1])) == []
         assert memory.search("Ada").hits
@@ -443,16 +443,14 @@ def is_found_and_nothing_changes(patient: Patient, case: str) -> None:
     assert patient.rows() == before
 
 
-def names_what_changed(patient: Patient, before: dict[str, str], kinds: set[str]) -> None:
+def names_what_changed(memory: Memory, changed: set[str], kinds: set[str]) -> None:
     """The audit log names a repair and everything that it changed, and nothing else."""
-    after = patient.items()
-    changed = {own for own in before.keys() | after.keys() if before.get(own) != after.get(own)}
-    repairs = [event for event in patient.memory.sweep.audit() if event.action == "repair"]
+    repairs = [event for event in memory.sweep.audit() if event.action == "repair"]
     assert all(event.actor == "library" for event in repairs)
     assert {kind for event in repairs for kind in event.counts} >= kinds
     named = {own for event in repairs for own in event.ids}
     assert {repr(own.encode()) for own in named} == changed
-    told = [event for own in named for event in patient.memory.sweep.explain(own)[2] if event.action == "repair"]
+    told = [event for own in named for event in memory.sweep.explain(own)[2] if event.action == "repair"]
     assert len(told) >= len(named)
 
 

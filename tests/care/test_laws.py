@@ -94,7 +94,7 @@ def place() -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@settings(max_examples=rounds(15, 40))
+@settings(max_examples=rounds(10, 40))
 @given(st.lists(steps, max_size=14))
 def test_the_doctor_finds_nothing_and_a_backup_is_the_store(done: list[tuple[str, Any]]) -> None:
     with place() as folder:

@@ -183,9 +183,7 @@ def test_what_may_not_be_learned_again_can_be_looked_up(place: Place) -> None:
 
 def test_the_doctor_says_what_to_run(place: Place, home: Path) -> None:
     place.app.close()
-    with store_files.open_file(store_files.file_of(home, place.name)) as db:
-        db.execute("pragma foreign_keys = off")
-        db.execute("update chunk set memory = 4711")
+    store_files.damage(home, "chunks of no memory", place.name)
     said = place.type("doctor")
     assert said.status == 5
     for hint in hints(said):

@@ -134,6 +134,11 @@ def content_tables(place: Path) -> dict[str, list[Any]]:
     return {table: store_files.query(place, f"select * from {table}") for table in CONTENT_TABLES}
 
 
+def skipped(workspace: IndexedWorkspace) -> dict[str, str]:
+    """The files without text, with what they were known by."""
+    return {row["path"]: row["stamp"] for row in store_files.rows_in(workspace.file)["code_skip"]}
+
+
 def problems(place: Path) -> list[str]:
     """As `store_files.problems`; but two files with the same text are two memories."""
     return [each for each in store_files.problems(place) if not each.startswith("the same text twice")]

@@ -10,7 +10,7 @@ import pytest
 from memsweep.app import App
 from memsweep.services.memory import Memory
 from tests.faults import index_histories
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.engines import on_every_engine
 from tests.support.inside import store_of
 
@@ -47,9 +47,9 @@ def prune(memory: Memory) -> str:
 
 
 def held_by(memory: Memory, receipt: str) -> list[Any]:
-    statement = "select relation.relation from relation join receipt on receipt.id = trash where receipt.uid = ?"
-    with store_files.into(memory) as db:
-        return [relation for (relation,) in db.execute(statement, (receipt,))]
+    rows = store_files.rows_of(memory)
+    (key,) = (row["id"] for row in rows["receipt"] if row["uid"] == receipt)
+    return [row["relation"] for row in rows["relation"] if row["trash"] == key]
 
 
 def test_what_only_trash_states_goes_to_the_trash_of_those_that_do(memory: Memory, root: Path) -> None:
@@ -74,8 +74,7 @@ def test_it_is_freed_with_them(memory: Memory, root: Path) -> None:
     index(memory, root, b=CALLS_DELTA)
     assert memory.sweep.purge(0, confirm=True).relations >= 1
     prune(memory)
-    with store_files.into(memory) as db:
-        assert db.execute("select count(*) from entity where name = 'beta' and trash is null").fetchone() == (0,)
+    assert "beta" not in contents.names(memory)
     assert memory.care.doctor().findings == ()
 
 

@@ -17,7 +17,7 @@ from memsweep.errors import BadInput, Conflict, StoreReadOnly
 from memsweep.settings import load_settings
 from tests.code.indexed_workspace import live
 from tests.code.trees import GIT_SETTINGS, git, repository
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.commands import ORDINARY, environment, memsweep
 from tests.support.waiting import wait_for
 
@@ -119,8 +119,8 @@ def test_only_the_work_trees_where_they_were_installed_are_refreshed(home: Path,
     for tree in (work, other, side):
         assert commit(tree, home).returncode == 0
     said(work / ".git/worktrees/side/memsweep.log", "indexed successfully")
-    file = store_files.file_of(home, workspace_of(work, home))
-    assert store_files.query(file, "select path from code_root") == [str(side)]
+    with contents.opened(home, workspace_of(work, home)) as memory:
+        assert memory.code.roots() == [str(side)]
 
 
 def test_two_work_trees_share_the_hooks_and_leave_them_one_by_one(work: Path, tmp_path: Path, no_python: None) -> None:

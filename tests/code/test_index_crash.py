@@ -11,11 +11,10 @@ from memsweep.code.sandbox import Sandbox
 from tests.code.index_children import Indexer
 from tests.code.indexed_workspace import File, IndexedWorkspace, files, live, problems
 from tests.code.trees import git, repository
-from tests.support import store_files
 from tests.support.counts import rounds
 from tests.support.waiting import wait_for
 
-KILLS = rounds(6, 30)
+KILLS = rounds(4, 30)
 NAMES = [f"{folder}m{number}.py" for folder in ("", "pkg/") for number in range(12)]
 
 
@@ -54,7 +53,7 @@ def run_until(home: Path, root: Path, cpu_seconds: float) -> None:
 
 def runs(workspace: IndexedWorkspace) -> int:
     """How many have come to their end."""
-    return int(store_files.query(workspace.file, "select sum(runs) from code_scope")[0])
+    return sum(scope.runs for root in workspace.memory.code.overview().roots for scope in root.scopes)
 
 
 @pytest.mark.soak

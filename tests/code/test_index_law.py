@@ -278,7 +278,7 @@ def new_repository(sandbox: Sandbox) -> Iterator[FollowedRepository]:
 
 
 @pytest.mark.soak
-@settings(max_examples=rounds(12, 30))
+@settings(max_examples=rounds(8, 30))
 @given(steps=steps)
 @example(steps=[([("write", "a.py", BLOCKS[0])], ("index", {})), ([("empty", "a.py")], ("crash", {}, "write", 1))])
 def test_after_any_history_the_index_is_that_of_a_new_workspace(

@@ -16,7 +16,7 @@ from memsweep.app import App
 from memsweep.code.fingerprint import FINE_TICK_NS, SECOND_NS
 from memsweep.errors import BadInput, EmbedderError
 from tests.code.conftest import FILES
-from tests.code.indexed_workspace import Crash, IndexedWorkspace, content_tables, live, problems, stale
+from tests.code.indexed_workspace import Crash, IndexedWorkspace, content_tables, live, problems, skipped, stale
 from tests.code.trees import git, grow, repository
 from tests.support import store_files
 from tests.support.commands import memsweep
@@ -313,8 +313,7 @@ def test_the_marks_of_files_without_text_are_kept_up_to_date_too(workspace: Inde
         os.utime(repo / path, ns=(10**18 + 1, 10**18 + 1))
     for _ in range(2):
         workspace.index(repo)
-    stamps = store_files.query(workspace.file, "select stamp from code_skip order by path")
-    assert [stamp.split(":")[1] for stamp in stamps] == [str(10**18 + 1)] * 2
+    assert [stamp.split(":")[1] for stamp in skipped(workspace).values()] == [str(10**18 + 1)] * 2
 
 
 # looking for a path in the text of some JSON
@@ -341,12 +340,6 @@ def test_strange_names_are_found_again_and_go_stale_by_name(workspace: IndexedWo
     (root / "left.py").write_text("")
     workspace.index(root)
     assert workspace.stale(root) == {f"{name}.away" for name in strange}
-
-
-def test_a_path_is_an_indexed_column(workspace: IndexedWorkspace, repo: Path) -> None:
-    workspace.index(repo)
-    statement = "explain query plan select memory from code_file where root = 1 and path = 'app.py'"
-    assert "INDEX code_file_by_path (root=? AND path=?)" in str(store_files.query(workspace.file, statement))
 
 
 # mixing times with and without a zone

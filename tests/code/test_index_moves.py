@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.code.conftest import FILES
-from tests.code.indexed_workspace import File, IndexedWorkspace, problems
+from tests.code.indexed_workspace import File, IndexedWorkspace, problems, skipped
 from tests.code.trees import git, grow, repository
-from tests.support import store_files
+from tests.support import contents, store_files
 
 
 @pytest.fixture
@@ -18,9 +18,7 @@ def marked(workspace: IndexedWorkspace, repo: Path) -> File:
     workspace.index(repo)
     file = workspace.live(repo)["lib/shapes.py"]
     workspace.memory.pin(file.id)
-    with store_files.open_file(workspace.file) as db:
-        db.execute("update memory set tags = '[\"mine\"]' where uid = ?", (file.id,))
-        db.execute("insert into memory_tag select 'mine', id from memory where uid = ?", (file.id,))
+    store_files.tag(workspace.memory, file.id, "mine")
     return workspace.live(repo)["lib/shapes.py"]
 
 
@@ -143,7 +141,7 @@ def test_a_chain_of_moves_is_as_new_and_loses_no_memory(workspace: IndexedWorksp
     result = workspace.index(root)
     assert workspace.content(root) == workspace.anew(root)
     assert result.stale_memories == len(workspace.stale(root)) == 1
-    assert set(store_files.query(workspace.file, "select uid from live_memory")) >= ids
+    assert set(contents.ids(workspace.memory)) >= ids
 
 
 def test_moved_again_before_the_index_saw_it(workspace: IndexedWorkspace, repo: Path, marked: File) -> None:
@@ -210,7 +208,7 @@ def test_a_file_that_lost_its_text_is_stale_and_fresh_when_it_gets_it_back(
     back = workspace.live(repo)["lib/shapes.py"]
     assert (result.files_indexed, result.stale_memories, workspace.embedder.texts) == (1, 0, [])
     assert (back.id, back.chunk_ids) == (marked.id, marked.chunk_ids)
-    assert store_files.count(workspace.file, "code_skip") == 0
+    assert skipped(workspace) == {}
 
 
 def test_moving_files_without_text_indexes_nothing(workspace: IndexedWorkspace, repo: Path) -> None:
@@ -219,10 +217,7 @@ def test_moving_files_without_text_indexes_nothing(workspace: IndexedWorkspace, 
     (repo / "pkg").rename(repo / "package")
     result = workspace.index(repo)
     assert (result.files_indexed, result.files_moved, result.files_removed) == (0, 0, 0)
-    assert set(store_files.query(workspace.file, "select path from code_skip")) == {
-        "package/__init__.py",
-        "package/blob.xyz",
-    }
+    assert skipped(workspace).keys() == {"package/__init__.py", "package/blob.xyz"}
 
 
 def test_only_the_letter_case_of_a_name_changes(workspace: IndexedWorkspace, repo: Path, marked: File) -> None:

@@ -14,7 +14,7 @@ from tests.code.conftest import FILES
 from tests.code.index_children import Indexer
 from tests.code.indexed_workspace import IndexedWorkspace, content_tables, problems
 from tests.code.trees import repository
-from tests.support import store_files
+from tests.support import contents
 from tests.support.commands import memsweep
 from tests.support.waiting import wait_for
 
@@ -149,7 +149,7 @@ def test_others_add_and_search_while_a_folder_is_indexed(workspace: IndexedWorks
             assert hit.text
     assert child.end() == 0
     assert len(set(added)) == len(added)
-    assert set(added) <= set(store_files.query(workspace.file, "select uid from live_memory"))
+    assert set(added) <= set(contents.ids(workspace.memory))
     assert workspace.content(many) == workspace.anew(many)
     assert problems(workspace.file) == []
 

@@ -212,7 +212,7 @@ _pattern = st.builds(
 _ignore = st.lists(_pattern, min_size=1, max_size=5).map("\n".join)
 
 
-@settings(max_examples=rounds(20, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=rounds(12, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     files=st.sets(_path, min_size=1, max_size=12),
     ignores=st.dictionaries(st.sampled_from(["", "a/", "build/", "a/b/"]), _ignore, min_size=1, max_size=3),

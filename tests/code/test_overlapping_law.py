@@ -27,7 +27,7 @@ index = st.tuples(st.just("index"), st.sampled_from(ROOTS))
 histories = st.lists(st.one_of(change, index), min_size=3, max_size=16)
 
 
-@settings(max_examples=rounds(15, 40))
+@settings(max_examples=rounds(10, 40))
 @given(steps=histories)
 def test_no_history_leaves_two_memories_or_an_old_text(sandbox: Sandbox, unsynced: None, steps: list[Any]) -> None:
     with (

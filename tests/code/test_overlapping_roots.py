@@ -12,6 +12,7 @@ import pytest
 from memsweep.app import App, Memory
 from memsweep.model.code import LISTED
 from tests.code.trees import grow
+from tests.support import store_files
 from tests.support.engines import on_every_engine
 from tests.support.inside import store_of
 
@@ -243,7 +244,7 @@ def double(memory: Memory, repo: Path) -> tuple[str, str]:
 def test_doubles_are_joined_by_the_doctor_with_their_pins_and_tags(memory: Memory, repo: Path) -> None:
     inner, outer = double(memory, repo)
     memory.pin(inner)
-    tag(memory, inner, "mine")
+    store_files.tag(memory, inner, "mine")
     assert [(each.invariant, each.count) for each in memory.care.doctor().findings] == [("file_twice", 2)]
     mended = memory.care.doctor(repair=True)
     assert (mended.left, mended.notes) == ((), ())
@@ -265,17 +266,6 @@ def test_a_run_over_doubles_shows_one_of_them(memory: Memory, repo: Path) -> Non
     assert not any("os.sep" in text for text in texts(memory, "heron os sep"))
     assert memory.care.doctor(repair=True).left == ()
     assert one_each(memory, repo)["sub/heron.py"] == outer
-
-
-def tag(memory: Memory, memory_id: str, name: str) -> None:
-    store = store_of(memory)
-    if hasattr(store, "path"):
-        with store._pool.writing() as db:
-            db.execute("update memory set tags = json_array(?) where uid = ?", (name, memory_id))
-            db.execute("insert into memory_tag select ?, id from memory where uid = ?", (name, memory_id))
-    else:
-        graph = store.graph._graph  # type: ignore[attr-defined]
-        graph.link.change(graph.name, "MATCH (m:Memory {id: $id}) SET m.tags = [$tag]", id=memory_id, tag=name)
 
 
 @on_every_engine

@@ -70,10 +70,10 @@ def test_what_was_looked_through_is_not_read_again(
     workspace.index(root)
     old_rules.undo()
     workspace.index(root)
-    before = store_files.query(workspace.file, "select path, digest, read_at_ns from code_file")
-    assert all(digest.startswith("rules") for _, digest, _ in before)
+    before = store_files.rows_in(workspace.file)["code_file"]
+    assert all(row["digest"].startswith("rules") for row in before)
     workspace.index(root)
-    assert store_files.query(workspace.file, "select path, digest, read_at_ns from code_file") == before
+    assert store_files.rows_in(workspace.file)["code_file"] == before
 
 
 @on_every_engine

@@ -64,7 +64,7 @@ def disagreements(files: list[Path]) -> list[str]:
 def test_every_function_and_class_of_the_standard_library_is_found():
     files = library_files(tests=False)
     assert len(files) > 400
-    assert disagreements(files if TIMES > 1 else files[::3]) == []
+    assert disagreements(files if TIMES > 1 else files[::8]) == []
 
 
 @pytest.mark.slow

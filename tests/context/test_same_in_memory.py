@@ -107,7 +107,7 @@ def segments(app: App) -> Segments:
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(20, 60))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(12, 60))
 @given(given_segments=windows(max_size=25), more=st.lists(ACTS, max_size=8))
 def test_the_same_acts_in_memory_and_on_disk_end_the_same(
     segments: Segments, given_segments: list[ContextSegment], more: list[Act]

@@ -21,13 +21,14 @@ from memsweep.model.segment import ContextSegment
 from memsweep.store.ports.windows import Segments
 from tests.context.build import NOW, segment
 from tests.context.window_laws import stale_reads
+from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 
 LIMITS = Limits(soft_tokens=60, hard_tokens=10**6, changes_per_step=2, step_segments=3, batch_min=1, batch_max=2)
 JUDGE = Judge(GCEngine(), Policy(LIMITS, Focus(last_n=1)), NOW)
 ODD_PATHS = ("a.py", "a.py ", " a.py", "A.PY", "", " ", "a\n.py", "ü😀.py", "e\u0301.py", "x" * 4500, "x" * 4501)
 NAMES = count()
-SEVERAL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
+SEVERAL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(12, 60))
 
 
 @st.composite

@@ -10,7 +10,7 @@ import pytest
 from memsweep.app import App
 from tests.context.windows import active, problems, some, stashed
 from tests.support import store_files
-from tests.support.counts import TIMES
+from tests.support.counts import TIMES, rounds
 from tests.support.fork_server import ForkServer
 
 QUICK = {"MEMSWEEP_CONTEXT_ENCODING": "length/4"}
@@ -24,7 +24,8 @@ def test_a_writer_killed_again_and_again_loses_nothing_it_acknowledged(
     chance = random.Random(6)
     where: dict[str, str] = {}
     texts: dict[str, str] = {}
-    for round_ in range(15 * TIMES):
+    kills = rounds(6, 15)
+    for round_ in range(kills):
         child = fork_server.fork("sweep_until_killed", home, prefix=f"r{round_}", project="p", settings=QUICK)
         said = [child.said() for _ in range(chance.randrange(1, 25))]
         said += child.kill()
@@ -40,7 +41,7 @@ def test_a_writer_killed_again_and_again_loses_nothing_it_acknowledged(
             assert own in known[place], (own, place)
     stored = {segment.segment_id: segment.text for segment in app.memory().context("p").segments(stashed=True)}
     assert texts.items() <= stored.items()
-    assert len(stored) <= len(texts) + 15 * TIMES
+    assert len(stored) <= len(texts) + kills
 
 
 @pytest.mark.soak

@@ -18,7 +18,7 @@ from tests.support.counts import rounds
 
 TASKS = (None, None, "t1", "t2")
 Make = Callable[[list[ContextSegment]], ContextWindow]
-one_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(15, 40))
+one_store = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(10, 40))
 
 
 @st.composite

@@ -59,7 +59,7 @@ def test_one_more_write_does_not_rewrite_what_is_stored(window: ContextWindow, h
     for size in (50, 1000):
         window.add([some(f"{size}-{n}", f"words of {n} " * 20) for n in range(size)])
         file = store_files.file_of(home)
-        store_files.query(file, "pragma wal_checkpoint(truncate)")
+        store_files.checkpoint(home)
         window.add([some(f"{size}-more", "words of more " * 20)])
         window.prune([f"{size}-more"])
         window.restore([f"{size}-more"])

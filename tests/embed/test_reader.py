@@ -20,6 +20,7 @@ from memsweep.model.origin import Origin
 from memsweep.settings import load_settings
 from tests.support.commands import Ran
 from tests.support.commands import run as execute
+from tests.support.counts import rounds
 from tests.support.no_network import NO_NETWORK
 
 CHOSEN = {"MEMSWEEP_SEARCH_READER": "ms-marco"}
@@ -75,7 +76,7 @@ def test_the_end_of_a_long_passage_is_read(reader: MarcoReader) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=300), st.text(max_size=300))
-@hypothesis_settings(max_examples=20)
+@hypothesis_settings(max_examples=rounds(10, 40))
 def test_any_query_and_passage_can_be_read(reader: MarcoReader, query: str, passage: str) -> None:
     (value,) = reader.read(query, [passage.encode("utf-8", "replace").decode()])
     assert -15 < value < 15

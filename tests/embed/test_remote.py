@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import EmbedderError, MemsweepError, ModelMismatch
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.embedding_server import EmbeddingServer
 
 PROVIDERS = ("ollama", "openai")
@@ -149,7 +149,7 @@ def test_a_server_that_does_not_answer_in_time_stores_nothing(
     with pytest.raises(EmbedderError, match="cannot be reached"):
         app.memory().remember("after")
     server.released.set()
-    assert store_files.query(store_files.file_of(home), "select text from memory") == ["before"]
+    assert contents.texts(app.memory()) == ["before"]
 
 
 def test_a_server_that_fails_in_the_middle_of_a_long_text_stores_nothing(
@@ -162,7 +162,7 @@ def test_a_server_that_fails_in_the_middle_of_a_long_text_stores_nothing(
         app.memory().remember(
             "\n\n".join(f"paragraph number {number} has several words in it" for number in range(300))
         )
-    assert store_files.query(store_files.file_of(home), "select text from memory") == ["before"]
+    assert contents.texts(app.memory()) == ["before"]
     assert store_files.problems(store_files.file_of(home)) == []
 
 
@@ -177,7 +177,7 @@ def test_a_server_that_changes_its_dimension_is_refused(
         with pytest.raises(EmbedderError, match="dimension"):
             call()
     assert store_files.problems(store_files.file_of(home)) == []
-    assert store_files.query(store_files.file_of(home), "select text from memory") == ["before"]
+    assert contents.texts(app.memory()) == ["before"]
     with pytest.raises(ModelMismatch, match="memsweep workspace reembed"):
         make(**server.settings("ollama")).memory().remember("after")
 

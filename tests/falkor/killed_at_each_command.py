@@ -187,7 +187,7 @@ def points(commands: list[str], thorough: bool) -> list[tuple[int, bool]]:
     Whether a read was sent makes no difference to what is stored, so only a thorough run dies right after one.
     """
     kinds = ["read" if command in _READS else command for command in commands]
-    chosen = some_of(range(1, len(commands) + 1), 4, turns(kinds), thorough)
+    chosen = some_of(range(1, len(commands) + 1), 2, turns(kinds), thorough)
     after = [at for at in chosen if thorough or kinds[at - 1] != "read" or at == len(commands)]
     return sorted([(at, False) for at in chosen] + [(at, True) for at in after])
 

@@ -311,7 +311,7 @@ def both_sides(spec: StoreSpec) -> Iterator[Acting]:
 
 
 @given(random_stores(closed=True), runs(ACTS, 1, 8))
-@settings(max_examples=rounds(10, 25))
+@settings(max_examples=rounds(6, 25))
 def test_any_run_of_acts_gives_the_same_on_falkor(spec: StoreSpec, acts: list[tuple[str, int, str]]) -> None:
     with both_sides(spec) as acting:
         acting.both_engines.same()
@@ -321,7 +321,7 @@ def test_any_run_of_acts_gives_the_same_on_falkor(spec: StoreSpec, acts: list[tu
 
 
 @given(random_stores(), runs(UPKEEP, 3, 10))
-@settings(max_examples=rounds(10, 25))
+@settings(max_examples=rounds(6, 25))
 def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
     spec: StoreSpec, acts: list[tuple[str, int, str]]
 ) -> None:

@@ -230,7 +230,7 @@ acts = st.lists(
 
 @given(random_stores(), acts)
 @example(StoreSpec((), (), (), (), ()), [("load", 5_085_167_175, ""), ("prune", 0, "orphaned_entities")])
-@settings(max_examples=rounds(12, 30))
+@settings(max_examples=rounds(6, 30))
 def test_any_run_of_facts_imports_and_texts_gives_the_same_on_falkor(
     spec: StoreSpec, acts: list[tuple[str, int, str]]
 ) -> None:

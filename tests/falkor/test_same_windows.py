@@ -202,7 +202,7 @@ acts = st.lists(
 
 
 @given(acts)
-@settings(max_examples=rounds(10, 25))
+@settings(max_examples=rounds(6, 25))
 def test_any_run_of_acts_on_windows_gives_the_same_on_falkor(acts: list[tuple[str, int, str]]) -> None:
     with both_engines(StoreSpec()) as pair:
         acting = Acting(pair)

@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.app import App
 from tests.support import store_files
-from tests.support.counts import TIMES
+from tests.support.counts import TIMES, rounds
 from tests.support.fork_server import ForkServer
 from tests.support.jobs import text_of_turn
 
@@ -37,7 +37,7 @@ def test_writers_killed_while_others_write_lose_nothing_and_stop_nobody(fork_ser
     chance = random.Random(26)
     acknowledged: dict[str, str] = {}
     survivor = fork_server.fork("add_until_killed", home, prefix="survivor")
-    for round_ in range(6 * TIMES):
+    for round_ in range(rounds(4, 6)):
         children = {
             name: fork_server.fork("add_until_killed", home, prefix=name) for name in (f"a{round_}", f"b{round_}")
         }
@@ -55,7 +55,7 @@ def test_writers_killed_while_others_write_lose_nothing_and_stop_nobody(fork_ser
 def test_the_first_write_killed_at_any_moment_can_be_repeated(fork_server: ForkServer, tmp_path: Path) -> None:
     """While the folder, the registry and the first workspace are being made."""
     chance = random.Random(27)
-    for round_ in range(10 * TIMES):
+    for round_ in range(rounds(6, 10)):
         home = tmp_path / f"home{round_}"
         children = [
             fork_server.fork("attempt_when_told", home, first=[], then=[["remember", {"text": "first"}]])

@@ -36,7 +36,7 @@ print(json.dumps(outcome if isinstance(outcome, str) else outcome.shown()))
 @pytest.mark.parametrize("name", ONCE_WRONG)
 def test_an_error_gets_a_true_answer_and_does_no_harm(name: str) -> None:
     *step, (first, end) = ONCE_WRONG[name]
-    far_apart = 1 if THOROUGH or -20 < first < 20 else 3
+    far_apart = 1 if THOROUGH or -20 < first < 20 else 4
     outcome = run_warm("-c", STEP, json.dumps([*step, [first, end, far_apart]])).json
     assert outcome["violations"] == []
     assert outcome["errors"] >= 5

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from tests.support import store_files
-from tests.support.counts import TIMES
+from tests.support import contents, store_files
+from tests.support.counts import TIMES, rounds
 from tests.support.fork_server import ForkServer
 
 SAME = "the very same sentence about Ada Lovelace"
 
 
 @pytest.mark.soak
-def test_eight_processes_adding_500_memories_each_to_a_new_workspace_lose_nothing(
+def test_eight_processes_adding_hundreds_of_memories_to_a_new_workspace_lose_nothing(
     fork_server: ForkServer, home: Path
 ) -> None:
-    each = 500 * TIMES
+    each = rounds(100, 500)
     children = [fork_server.fork("add_many", home, prefix=f"writer {n}", count=each, wait=True) for n in range(8)]
     for child in children:
         assert child.said() == "ready"
@@ -29,7 +29,7 @@ def test_eight_processes_adding_500_memories_each_to_a_new_workspace_lose_nothin
     ids = [memory_id for child in children for memory_id in child.report()]
     (file,) = store_files.files_of(home)
     assert len(ids) == len(set(ids)) == 8 * each
-    assert set(store_files.query(file, "select uid from live_memory")) == set(ids)
+    assert set(contents.ids_in(home)) == set(ids)
     assert store_files.problems(file) == []
     assert list(file.parent.glob("*.db")) == [file]
 
@@ -39,7 +39,7 @@ def test_writers_and_readers_at_once_find_what_they_wrote(fork_server: ForkServe
     children = [fork_server.fork("add_and_search", home, rounds=25 * TIMES, prefix=f"word{n}") for n in range(4)]
     assert [child.report() for child in children] == [0] * 4
     file = store_files.file_of(home)
-    assert store_files.count(file) == 4 * 25 * TIMES
+    assert len(contents.ids_in(home)) == 4 * 25 * TIMES
     assert store_files.problems(file) == []
 
 
@@ -58,9 +58,10 @@ def test_the_same_text_from_several_processes_is_one_memory(fork_server: ForkSer
     assert len({outcome["memory_id"] for outcome in outcomes}) == 1
     assert sum(outcome["duplicate_of"] is None for outcome in outcomes) == 1
     file = store_files.file_of(home)
-    (tags,) = store_files.query(file, "select group_concat(value, ' ') from memory, json_each(tags)")
-    assert set(tags.split()) == {"common", *(f"t{n}" for n in range(6))}
-    assert store_files.query(file, "select version from memory") == [12]
+    with contents.opened(home) as memory:
+        only = memory.get(outcomes[0]["memory_id"])
+    assert set(only.tags) == {"common", *(f"t{n}" for n in range(6))}
+    assert only.version == 12
     assert store_files.problems(file) == []
 
 
@@ -87,8 +88,8 @@ def test_the_turns_of_a_thread_written_by_several_processes_have_one_order(fork_
     ]
     for child in children:
         assert all("result" in outcome for outcome in child.report())
-    rows = store_files.query(store_files.file_of(home), "select stream_position from chunk order by id")
-    assert rows == list(range(80))
+    rows = store_files.rows_in(store_files.file_of(home))["chunk"]
+    assert [row["stream_position"] for row in rows] == list(range(80))
 
 
 def test_who_has_a_deleted_workspace_open_writes_to_the_new_one(fork_server: ForkServer, home: Path, app: App) -> None:
@@ -158,14 +159,14 @@ def test_processes_that_find_the_registry_lost_make_it_again_together(
 def test_one_memory_may_be_used_by_many_threads(fork_server: ForkServer, home: Path) -> None:
     assert fork_server.fork("threads", home, count=8, rounds=10).report() == []
     file = store_files.file_of(home)
-    assert store_files.count(file) == 80
+    assert len(contents.ids_in(home)) == 80
     assert store_files.problems(file) == []
 
 
 def test_a_memory_that_was_open_when_its_process_forked_serves_both(fork_server: ForkServer, home: Path) -> None:
     assert fork_server.fork("fork_while_open", home, count=30).report() == 0
     file = store_files.file_of(home)
-    assert store_files.count(file) == 1 + 3 * 30
+    assert len(contents.ids_in(home)) == 1 + 3 * 30
     assert store_files.problems(file) == []
 
 

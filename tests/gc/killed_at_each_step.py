@@ -202,7 +202,7 @@ def main(name: str, thorough: bool) -> dict[str, Any]:
             problems.append("what was acknowledged is not there")
         # Before a statement and after the one before it is nearly the same moment; the last one has no next.
         begun = range(1, len(said["begun"]) + 1)
-        points = [(at, False) for at in some_of(begun, 8, turns(said["begun"]), thorough)]
+        points = [(at, False) for at in some_of(begun, 3, turns(said["begun"]), thorough)]
         points += [(at, True) for at in range(1 if thorough else said["ended"], said["ended"] + 1)]
         outcomes = {"before": 0, "done": 0}
         for number, (at, after) in enumerate(points, 1):

@@ -24,7 +24,7 @@ from memsweep.model.memory import EmbeddingModel
 from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
 from memsweep.settings import load_settings
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.memory_disk import MEMORY_DISK
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -136,6 +136,14 @@ class Place:
     def query(self, statement: str, *values: Any) -> list[Any]:
         return store_files.query(self.file, statement, *values)
 
+    def names(self) -> list[str]:
+        """Of the live entities."""
+        return contents.names(self.memory)
+
+    def live_ids(self) -> list[str]:
+        """Of the live memories, as they were made."""
+        return contents.ids(self.memory)
+
     def ids(self, table: str, *names: str) -> list[str]:
         """Ids of entities by name, or of memories by text."""
         column = "text" if table == "memory" else "name"
@@ -185,6 +193,28 @@ def write_rows(file: Path, spec: StoreSpec, now: datetime = NOW) -> None:
         for position, mentioned in enumerate(spec.strays):
             chunk = _write_chunk(db, 10_000_000 + position, 0, f"stray piece {position} of nothing")
             db.executemany("insert into mention (chunk, entity) values (?, ?)", [(chunk, things[n]) for n in mentioned])
+
+
+def set_stale(file: Path, key: int, stale: bool = True) -> None:
+    """As an index run finds it."""
+    store_files.query(file, "update memory set stale = ?, version = version + 1 where id = ?", stale, key)
+
+
+def verify(file: Path, path: str, at: datetime) -> None:
+    """An index run saw a file, which had not changed."""
+    store_files.query(
+        file, "insert into code_scope (id, root, filters, verified_at) values (1, 1, '{}', ?)", to_micros(at)
+    )
+    store_files.query(file, "update code_file set scope = 1 where path = ?", path)
+
+
+def untrash_entity(file: Path, key: int) -> None:
+    """It came back by itself."""
+    store_files.query(file, "update entity set trash = null where id = ?", key)
+
+
+def tamper_with_plan(file: Path) -> None:
+    store_files.query(file, "update plan_item set key = 4 where position = 0")
 
 
 def _write_note(db: apsw.Connection, note: Note, at: int, folder: str) -> tuple[int, list[int]]:

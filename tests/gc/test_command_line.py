@@ -14,7 +14,7 @@ import pytest
 from memsweep import clock
 from memsweep.app import App
 from tests.gc.stores import Link, Note, StoreSpec, Thing, dump, write_rows
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.commands import MEMSWEEP, Ran, environment
 from tests.support.waiting import PATIENCE
 
@@ -92,8 +92,8 @@ def test_prune_with_the_plan_that_was_shown(run: Run, store: Path) -> None:
     ran = run("prune", "--plan", shown["plan_id"], "--yes", "--json")
     assert ran.status == 0
     assert (ran.json["dry_run"], ran.json["deleted_memories"], ran.json["plan_id"]) == (False, 1, shown["plan_id"])
-    stale = "select path from code_file join live_memory on id = memory where stale order by id"
-    assert store_files.query(store, stale) == ["src/kept.py", "later.py"]
+    with contents.opened(store.parents[1]) as memory:
+        assert [each.path for each in contents.listed(memory) if each.stale] == ["src/kept.py", "later.py"]
     assert run("prune", "--plan", shown["plan_id"], "--yes").status == 4, "once"
 
 
@@ -231,7 +231,7 @@ def test_prune_asks_on_a_terminal_and_a_yes_removes(home: Path, store: Path) -> 
     assert status == 0
     assert "Move 1 memory and 1 entity to the trash?" in written
     assert "Moved 1 memory and 1 entity to the trash." in written
-    assert store_files.count(store) == 2
+    assert len(contents.ids_in(home)) == 2
 
 
 @pytest.mark.slow

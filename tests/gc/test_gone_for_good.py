@@ -9,9 +9,9 @@ import pytest
 from memsweep.model.graph_rows import RelationChange
 from memsweep.report.collector import deleted
 from memsweep.services.memory import Memory
-from tests.support import store_files
+from tests.support import contents
 from tests.support.engines import on_every_engine
-from tests.support.inside import app_of, store_of
+from tests.support.inside import app_of, dump_of, store_of
 
 FACT = {"from": "Zyprexa", "relation": "PRESCRIBED_FOR", "to": "Quillon"}
 NAMES = (b"Zyprexa", b"PRESCRIBED_FOR", b"Quillon", b"zyprexa", b"quillon")
@@ -22,13 +22,7 @@ def names(memory: Memory) -> set[str]:
 
 
 def facts(memory: Memory) -> set[tuple[str, str, str]]:
-    with store_files.into(memory) as db:
-        return set(
-            db.execute(
-                "select s.name, r.relation, o.name from live_relation r join live_entity s on s.id = r.subject"
-                " join live_entity o on o.id = r.object"
-            )
-        )
+    return set(contents.facts(memory))
 
 
 @pytest.fixture
@@ -54,15 +48,12 @@ def test_what_only_a_memory_stated_goes_with_it(memory: Memory, private: str, fo
 
 
 @on_every_engine
-def test_undo_brings_it_all_back(memory: Memory, private: str) -> None:
-    with store_files.into(memory) as db:
-        before = [db.execute(f"select * from live_{table} order by id").fetchall() for table in ("entity", "relation")]
-    receipt = memory.delete(private, confirm=True).id
+def test_undo_brings_it_all_back(memory: Memory, told: str) -> None:
+    before = dump_of(memory)
+    receipt = memory.delete(told, confirm=True).id
     back = memory.sweep.undo(receipt)
     assert (back.totals.entities, back.totals.relations) == (2, 1)
-    with store_files.into(memory) as db:
-        after = [db.execute(f"select * from live_{table} order by id").fetchall() for table in ("entity", "relation")]
-    assert after == before
+    assert dump_of(memory) == before
 
 
 @on_every_engine

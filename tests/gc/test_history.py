@@ -18,6 +18,7 @@ from memsweep.settings import load_settings
 from memsweep.store.audit_rows import IDS_IN_A_ROW
 from tests.support.client import connected
 from tests.support.commands import Ran
+from tests.support.counts import rounds
 from tests.support.engines import Home, on_every_engine
 
 pytestmark = on_every_engine
@@ -239,7 +240,7 @@ MOVES = set[str]().union(*GONE_BY.values())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(rounds(2, 8)))
 def test_after_any_history_the_last_move_says_where_a_thing_is(app: App, seed: int) -> None:
     chance, memory = Random(seed), app.memory()
     memory.remember("note of the beginning")

@@ -13,19 +13,18 @@ from memsweep.app import App, Memory
 from memsweep.errors import Conflict, StoreBusy
 from memsweep.gc import collect
 from memsweep.model.plan import Totals
-from tests.gc.stores import Link, Note, StoreSpec, Thing, broken, dump, live, store_with, write_rows
-from tests.support import store_files
+from tests.gc.stores import Link, Note, StoreSpec, Thing, broken, dump, live, set_stale, store_with, write_rows
+from tests.support import contents, store_files
 
 
 def test_what_is_deleted_is_what_was_shown_not_what_the_rule_finds_by_then() -> None:
     with store_with(StoreSpec(notes=(Note("a", path="a.py", stale=True), Note("b", path="b.py")))) as place:
         plan = collect.plan(place.tools(), "stale_code")
         shown = [view.relative_path for view in collect.plan_items(place.tools(), plan.id, 0, 10)]
-        with store_files.open_file(place.file) as db:
-            db.execute("update memory set stale = 1, version = version + 1 where id = 2")
+        set_stale(place.file, 2)
         receipt = collect.apply(place.tools(), plan.id, confirm=True)
         assert (shown, receipt.totals.memories) == (["a.py"], 1)
-        assert place.query("select path from code_file join live_memory on id = memory") == ["b.py"]
+        assert [each.path for each in contents.listed(place.memory)] == ["b.py"]
 
 
 def test_two_memories_with_three_chunks_are_two_memories() -> None:
@@ -65,7 +64,7 @@ def test_a_boolean_that_an_agent_sets_itself_cannot_empty_a_workspace() -> None:
             collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
         receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True, allow_large=True)
         collect.undo(place.tools(), receipt.id)
-        assert len(place.query("select 1 from live_memory")) == 30
+        assert place.memory.stats().total_memories == 30
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 50])
@@ -81,7 +80,7 @@ def test_a_dead_cycle_is_collected_however_long(length: int) -> None:
         assert collect.plan(place.tools(), "orphaned_entities").item_count == 0, "it has relations"
         receipt = collect.plan_and_apply(place.tools(), "unreachable_entities", confirm=True)
         assert receipt.totals == Totals(entities=length, relations=length)
-        assert place.query("select name from live_entity") == ["Alive"]
+        assert place.names() == ["Alive"]
 
 
 def test_what_is_deeper_than_ten_hops_lives() -> None:
@@ -101,7 +100,7 @@ def test_an_empty_root_set_is_an_error_and_not_everything() -> None:
     with store_with(spec) as place:
         with pytest.raises(Conflict, match="none of the 25 entities has a root"):
             collect.plan_and_apply(place.tools(), "all", confirm=True, allow_large=True)
-        assert len(place.query("select 1 from live_entity")) == 25
+        assert place.memory.stats().total_entities == 25
 
 
 def test_a_relation_without_a_weight_protects() -> None:
@@ -128,7 +127,7 @@ def test_the_plan_already_holds_what_the_removal_of_relations_will_orphan() -> N
         assert plan.totals == Totals(memories=1, chunks=1, entities=2, relations=2)
         receipt = collect.apply(place.tools(), plan.id, confirm=True)
         assert receipt.totals == plan.totals
-        assert place.query("select name from live_entity") == ["h"]
+        assert place.names() == ["h"]
         assert collect.plan(place.tools(), "all").item_count == 0, "nothing waits for the next run"
         assert broken(place.file) == []
 
@@ -142,7 +141,7 @@ def test_a_fact_that_another_file_states_too_stays() -> None:
     )
     with store_with(spec) as place:
         assert collect.plan_and_apply(place.tools(), "stale_code", confirm=True).totals == Totals(1, 1, 0, 0)
-        assert len(place.query("select 1 from live_relation")) == 1
+        assert place.memory.stats().total_relations == 1
 
 
 def test_is_one_transaction_with_its_details() -> None:

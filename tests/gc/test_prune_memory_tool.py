@@ -14,8 +14,9 @@ import pytest
 from mcp_types import ElicitResult
 
 from memsweep import clock
+from memsweep.model.listing import ListedMemory
 from tests.gc.stores import Link, Note, StoreSpec, Thing, broken, dump, write_rows
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.client import ServerClient, ToolFailed, connected, say_yes
 
 DRY_RUN = (
@@ -45,7 +46,7 @@ class Server:
     """One workspace as an agent meets it, and its file."""
 
     def __init__(self, client: ServerClient, home: Path, workspace: str) -> None:
-        self._client, self._home, self.workspace = client, home, workspace
+        self._client, self.home, self.workspace = client, home, workspace
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         return self._client.call(tool, workspace_id=self.workspace, **arguments)
@@ -60,14 +61,22 @@ class Server:
 
     @property
     def file(self) -> Path:
-        return store_files.file_of(self._home, self.workspace)
+        return store_files.file_of(self.home, self.workspace)
 
     def write_rows(self, spec: StoreSpec) -> None:
         write_rows(self.file, spec, clock.now())
 
     def beside(self) -> Server:
         """Another workspace of the same server."""
-        return make_workspace(self._client, self._home)
+        return make_workspace(self._client, self.home)
+
+    def listed(self) -> list[ListedMemory]:
+        with contents.opened(self.home, self.workspace) as memory:
+            return contents.listed(memory)
+
+    def names(self) -> list[str]:
+        with contents.opened(self.home, self.workspace) as memory:
+            return contents.names(memory)
 
 
 def in_the_trash(answer: dict[str, Any]) -> str:
@@ -216,8 +225,7 @@ def test_stale_code_strategy(server: Server) -> None:
     server.write_rows(StoreSpec(notes=(*STALE.notes, Note("old note", stale=True), Note("expired", expires_days=-1))))
     answer = server.prune(strategy="stale_code", dry_run=False, confirm=True)
     assert answer["deleted_memories"] == 1
-    left = store_files.query(server.file, "select source from live_memory order by id")
-    assert left == ["code_indexer", "", "", ""]
+    assert [each.source for each in server.listed()] == ["code_indexer", "", "", ""]
     assert server.prune(strategy="stale_files")["strategy"] == "stale_files"
 
 
@@ -247,7 +255,7 @@ def test_orphaned_entities_strategy(server: Server) -> None:
     answer = server.prune(strategy="orphaned_entities", dry_run=False, confirm=True)
     way_back = f"undo_prune with {answer['receipt_id']} brings it back."
     assert answer["message"] == f"Successfully deleted 1 orphaned entities. It is in the trash; {way_back}"
-    assert set(store_files.query(server.file, "select name from live_entity")) == {"Mentioned", "Related", "Other"}
+    assert server.names() == ["Mentioned", "Other", "Related"]
 
 
 def test_all_strategy(server: Server) -> None:
@@ -362,8 +370,7 @@ def test_prune_removes_stale_nodes(server: Server, repo: Path) -> None:
     for filters in ({}, {"include_stale": True}):
         found = server.call("search_memory", query="flat_tax amount", filters=filters)
         assert "tax.py" not in {hit.get("path") for hit in found["results"]}
-    assert store_files.query(server.file, "select count(*) from live_chunk where text like '%flat_tax%'") == [0]
-    assert store_files.query(server.file, "select name from live_entity where name = 'flat_tax'") == []
+    assert "flat_tax" not in server.names()
 
 
 def test_stats_reflect_deletion(server: Server, repo: Path) -> None:
@@ -450,7 +457,7 @@ def test_no_valid_data_is_accidentally_deleted(server: Server, repo: Path) -> No
     assert server.call("get_memory", memory_id=note)["text"].startswith("Invoice totals")
     assert server.call("get_memory", memory_id=pinned)["pinned"] is True
     assert server.call("get_stats")["total_memories"] == 4
-    assert "Priya" in store_files.query(server.file, "select name from live_entity")
+    assert "Priya" in server.names()
 
 
 @pytest.mark.slow
@@ -543,7 +550,7 @@ def test_the_trash_pages(server: Server) -> None:
 
 def test_a_pin_keeps_what_it_mentions(server: Server) -> None:
     server.write_rows(STALE)
-    uid = store_files.query(server.file, "select uid from memory where stale")[0]
+    (uid,) = (each.id for each in server.listed() if each.stale)
     assert server.call("pin", id=uid) == {"id": uid, "type": "Memory", "pinned": True}
     answer = server.prune(strategy="all")
     assert answer["preview"] == []
@@ -555,9 +562,10 @@ def test_a_pin_keeps_what_it_mentions(server: Server) -> None:
 def test_who_did_it_is_in_the_audit_log(server: Server) -> None:
     uid = server.call("add_memory", text="watched")["memory_id"]
     receipt = server.call("delete_memory", memory_id=uid, confirm=True)["receipt_id"]
-    ((actor, action),) = store_files.query(server.file, "select actor, action from audit where subject = ?", receipt)
-    assert action == "delete"
-    assert actor.startswith("mcp:")
+    with contents.opened(server.home, server.workspace) as memory:
+        (event,) = memory.sweep.audit(subject=receipt)
+    assert event.action == "delete"
+    assert event.actor.startswith("mcp:")
 
 
 def test_exclude_spares_items_in_a_look_and_in_an_apply(server: Server) -> None:

@@ -35,8 +35,9 @@ def left_in(home: Path, marks: tuple[str, ...] = MARKS) -> set[tuple[str, str]]:
 
 
 def vectors_of(home: Path) -> list[bytes]:
-    statement = "select data from vector join chunk on chunk.id = vector.chunk where chunk.text like ?"
-    return store_files.query(store_files.file_of(home), statement, f"%{TEXT}%")
+    rows = store_files.rows_in(store_files.file_of(home))
+    chunks = {row["id"] for row in rows["chunk"] if TEXT in row["text"]}
+    return [row["data"] for row in rows["vector"] if row["chunk"] in chunks]
 
 
 @pytest.fixture
@@ -159,13 +160,10 @@ def test_another_process_that_reads_keeps_the_log_and_is_named(
     memory = make().memory()
     uid = memory.remember(f"{TEXT} here").memory_id
     memory.delete(uid, confirm=True)
-    with store_files.open_file(store_files.file_of(home)) as reader:
-        reader.execute("begin")
-        reader.execute("select count(*) from memory").fetchall()
+    with store_files.read(home):
         with pytest.raises(StoreBusy, match=r"the trash is freed, but another process holds on to .*-wal"):
             memory.sweep.purge(0, confirm=True)
         assert memory.sweep.trash() == ([], 0)
-        reader.execute("rollback")
     memory.sweep.purge(0, confirm=True)
     assert left_in(home) == set()
 
@@ -173,14 +171,14 @@ def test_another_process_that_reads_keeps_the_log_and_is_named(
 def test_a_purge_takes_only_what_is_old_enough() -> None:
     spec = StoreSpec(notes=(Note("first"), Note("second")))
     with store_with(spec) as place:
-        collect.delete(place.tools(), "mem_000000000001", confirm=True)
+        first = collect.delete(place.tools(), "mem_000000000001", confirm=True)
         later = place.tools(NOW + timedelta(days=20))
         collect.delete(later, "mem_000000000002", confirm=True)
         on_day_31 = place.tools(NOW + timedelta(days=31))
         assert collect.purge(on_day_31, 30, confirm=True).memories == 1
         assert [item.id for item in place.memory.sweep.trash()[0]] == ["mem_000000000002"]
         events = [(event.action, event.subject) for event in place.memory.sweep.audit()]
-        assert ("purge", place.query("select uid from receipt where purged_at is not null")[0]) in events
+        assert ("purge", first.id) in events
 
 
 def test_the_audit_log_keeps_ids_and_counts_after_a_purge() -> None:
@@ -199,7 +197,7 @@ def test_a_name_seen_in_purged_and_in_live_text_is_still_counted(memory: Memory,
     """Names found by rule wait for more evidence; the chunks they were seen in may be purged meanwhile."""
     uid = memory.remember("We met Zebulon today.").memory_id
     memory.remember("And again Zebulon was there.")
-    seen = store_files.query(store_files.file_of(home), "select name, chunks from name_seen")
+    seen = store_files.rows_in(store_files.file_of(home))["name_seen"]
     memory.delete(uid, confirm=True, forever=True)
     assert broken(store_files.file_of(home)) == []
     for number in range(4):
@@ -263,4 +261,4 @@ def test_a_relation_of_two_purged_things_is_purged_with_them() -> None:
         collect.plan_and_apply(place.tools(), "unreachable_entities", confirm=True)
         purged = collect.purge(place.tools(), 0, confirm=True)
         assert (purged.entities, purged.relations) == (2, 2)
-        assert place.query("select count(*) from relation") == [0]
+        assert store_files.rows_in(place.file)["relation"] == []

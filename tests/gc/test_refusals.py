@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound, StoreBusy, StoreCorrupt, Unconfirmed
 from memsweep.gc import collect
-from tests.gc.stores import NOW, Link, Note, Place, StoreSpec, Thing, dump, store_with, write_rows
+from tests.gc.stores import NOW, Link, Note, Place, StoreSpec, Thing, dump, store_with, tamper_with_plan, write_rows
 from tests.support import store_files
 
 STALE = StoreSpec(
@@ -64,7 +64,7 @@ def test_an_expired_plan_is_gone_when_the_next_is_made() -> None:
         later = place.tools(NOW + timedelta(days=1))
         collect.plan(later, "stale_code")
         refused(place, lambda: collect.apply(later, plan.id, confirm=True), NotFound, "does not exist")
-        assert place.query("select count(distinct plan) from plan_item") == [1]
+        assert {row["plan"] for row in store_files.rows_in(place.file)["plan_item"]} == {2}
 
 
 def test_the_plan_of_another_workspace_is_unknown_here() -> None:
@@ -76,7 +76,7 @@ def test_the_plan_of_another_workspace_is_unknown_here() -> None:
         words = f"plan '{plan.id}' does not exist in this workspace"
         refused(place, lambda: collect.apply(place.tools(), plan.id, confirm=True), NotFound, words)
         assert collect.apply(other.tools(), plan.id, confirm=True).totals.memories == 3
-        assert len(place.query("select 1 from live_memory")) == 4, "and this workspace is untouched"
+        assert place.memory.stats().total_memories == 4, "and this workspace is untouched"
 
 
 def test_an_unknown_plan() -> None:
@@ -89,8 +89,7 @@ def test_an_unknown_plan() -> None:
 def test_a_plan_whose_items_were_tampered_with() -> None:
     with store_with(STALE) as place:
         plan = collect.plan(place.tools(), "stale_code")
-        with store_files.open_file(place.file) as db:
-            db.execute("update plan_item set key = 4 where position = 0")
+        tamper_with_plan(place.file)
         refused(place, lambda: collect.apply(place.tools(), plan.id, confirm=True), StoreCorrupt, "not as it was saved")
 
 

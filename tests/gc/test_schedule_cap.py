@@ -33,7 +33,7 @@ from tests.support.engines import on_every_engine
 
 LONG_AGO = NOW - timedelta(days=4000)
 Make = Callable[..., App]
-settings_of_law = hypothesis_settings(max_examples=rounds(20, 60))
+settings_of_law = hypothesis_settings(max_examples=rounds(12, 60))
 
 
 def settings(*strategies: str, **more: str) -> dict[str, str]:

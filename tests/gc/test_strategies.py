@@ -13,7 +13,7 @@ from memsweep.app import App, Memory
 from memsweep.gc import collect
 from memsweep.gc.disk import missing_files
 from memsweep.model.plan import Plan
-from tests.gc.stores import NOW, Link, Note, Place, StoreSpec, Thing, store_with, write_rows
+from tests.gc.stores import NOW, Link, Note, Place, StoreSpec, Thing, store_with, verify, write_rows
 from tests.support import store_files
 from tests.support.commands import run
 from tests.support.engines import on_every_engine
@@ -67,7 +67,7 @@ def test_stale_code_of_one_root_is_nothing_to_another() -> None:
     notes = (Note("a", path="same.py", root=0, stale=True), Note("b", path="same.py", root=1))
     with store_with(StoreSpec(notes=notes)) as place:
         collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
-        assert place.query("select path, root from code_file join live_memory on id = memory") == [("same.py", 2)]
+        assert place.live_ids() == ["mem_000000000002"]
 
 
 # missing_files
@@ -187,18 +187,13 @@ def test_expired_leaves_a_file_alone_that_an_index_run_has_verified() -> None:
     """An index run writes nothing for a file that did not change; it was seen all the same."""
     spec = StoreSpec(notes=(Note("x", path="x.py", age_days=90), Note("y", path="y.py", age_days=90)))
     with store_with(spec) as place:
-        with store_files.open_file(place.file) as db:
-            verified = (NOW - timedelta(days=2)).timestamp() * 1_000_000
-            db.execute("insert into code_scope (id, root, filters, verified_at) values (1, 1, '{}', ?)", (verified,))
-            db.execute("update code_file set scope = 1 where path = 'x.py'")
+        verify(place.file, "x.py", NOW - timedelta(days=2))
         assert found(place, "expired", 30) == {"y.py": "not_seen"}
 
 
 def test_expired_counts_a_file_that_left_from_the_run_that_saw_it_last(memory: Memory, repo: Path, home: Path) -> None:
     memory.code.index(repo)
-    file = store_files.file_of(home)
-    with store_files.open_file(file) as db:
-        db.execute("update memory set last_seen_at = last_seen_at - 100 * 86400000000")
+    store_files.age(home, days=100)
     (repo / "a.py").unlink()
     memory.code.index(repo)
     plan = memory.sweep.plan("expired", ttl_days=30)
@@ -470,7 +465,7 @@ def test_a_hundred_copies_leave_one() -> None:
     with store_with(StoreSpec(notes=notes)) as place:
         receipt = collect.plan_and_apply(place.tools(), "duplicates", confirm=True, allow_large=True)
         assert receipt.totals.memories == 99
-        assert place.query("select uid from live_memory") == ["mem_000000000100"], "the oldest"
+        assert place.live_ids() == ["mem_000000000100"], "the oldest"
 
 
 # guards that every strategy shares

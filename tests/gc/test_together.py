@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App
 from tests.gc.stores import broken
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.counts import TIMES
 from tests.support.fork_server import Child, ForkServer
 
@@ -55,8 +55,8 @@ def test_writers_lose_nothing_while_others_collect_and_undo(fork_server: ForkSer
     added = [uid for child in children for uid in child.report()]
     assert len(set(added)) == 3 * each
     file = store_files.file_of(home)
-    assert set(store_files.query(file, "select uid from live_memory")) == set(added)
-    assert set(store_files.query(file, "select uid from memory where trash is not null")) == set(old)
+    assert set(contents.ids(memory)) == set(added)
+    assert {item.id for item in memory.sweep.trash(limit=1000)[0] if item.kind == "memory"} == set(old)
     assert broken(file) == []
     assert store_files.problems(file) == []
 
@@ -79,11 +79,10 @@ def test_a_text_that_is_said_again_while_it_is_collected_is_there_afterwards(
         let_go(children)
         receipt = app.memory().sweep.apply(plan.id, confirm=True, allow_large=True)
         assert outcomes(children) == {"done": 50}
-        file = store_files.file_of(home)
-        live = Counter(store_files.query(file, "select text from live_memory where text like ?", f"round {round_} %"))
+        live = Counter(text for text in contents.texts(app.memory()) if text.startswith(f"round {round_} "))
         assert live == Counter(texts)
         assert receipt.totals.memories + len(receipt.skipped) == 25
-        assert broken(file) == []
+        assert broken(store_files.file_of(home)) == []
 
 
 @pytest.mark.slow
@@ -110,8 +109,7 @@ def test_collectors_at_the_same_time_take_everything_once(fork_server: ForkServe
     let_go(children)
     taken = [outcome["result"]["totals"]["memories"] for child in children for outcome in child.report()]
     assert sorted(taken) == [0] * 8 + [12]
-    file = store_files.file_of(home)
-    assert set(store_files.query(file, "select uid from memory where trash is not null")) == set(old)
+    assert {item.id for item in app.memory().sweep.trash()[0] if item.kind == "memory"} == set(old)
 
 
 def test_what_one_process_collects_another_no_longer_finds(fork_server: ForkServer, home: Path, app: App) -> None:

@@ -68,7 +68,7 @@ def test_a_disk_error_after_the_deletion_is_not_reported_as_if_nothing_had_chang
     assert "freed" in said or "deleted for good" in said
     assert "memsweep compact" in said
     assert memory.stats().total_memories == 1
-    assert store_files.query(store_files.file_of(home), "select count(*) from memory") == [1]
+    assert len(store_files.rows_in(store_files.file_of(home))["memory"]) == 1
     disk.refusals.clear()
     memory.care.compact()
     assert not any(SECRET.encode() in path.read_bytes() for path in home.rglob("*") if path.is_file())

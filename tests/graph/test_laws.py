@@ -99,7 +99,7 @@ def test_readings_in_any_order_and_any_zone_leave_the_graph_as_it_was(
 
 
 @on_every_engine
-@settings(max_examples=rounds(10, 25))
+@settings(max_examples=rounds(7, 25))
 @given(STEPS)
 def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_factory, engine_kind, steps):
     with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
@@ -130,7 +130,7 @@ def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_fa
 
 
 @on_every_engine
-@settings(max_examples=rounds(10, 25))
+@settings(max_examples=rounds(7, 25))
 @given(st.integers(0, 6), st.lists(st.tuples(NAMES, NAMES, SHARES), min_size=1, max_size=6))
 def test_a_batch_that_fails_anywhere_leaves_nothing(tmp_path_factory, engine_kind, place, told):
     with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:

@@ -12,8 +12,8 @@ from memsweep.model.times import to_micros
 from memsweep.remember.draft import make_draft
 from memsweep.remember.remember import remember
 from tests.support.engines import on_every_engine
-from tests.support.inside import app_of, dump_of, store_of
-from tests.support.store_files import file_of, open_file, problems
+from tests.support.inside import app_of, dump_of
+from tests.support.store_files import file_of, problems
 
 pytestmark = on_every_engine
 DAYS = 100
@@ -40,17 +40,6 @@ def stored(memory):
 def seen(memory, name):
     (last,) = (each.last_seen for each in dump_of(memory).entities if each.name == name)
     return to_micros(last)
-
-
-def forget(memory, home):
-    """Everything was last seen long ago, and weighs little."""
-    if app_of(memory).settings.store:
-        graph = store_of(memory).graph._graph
-        graph.link.change(graph.name, "MATCH (e:Entity) SET e.last_seen = 1000")
-        graph.link.change(graph.name, "MATCH ()-[r:RELATED_TO]->() SET r.last_seen = 1000, r.weight = 0.2")
-    else:
-        with open_file(file_of(home)) as db:
-            db.execute("update entity set last_seen = 1000; update relation set last_seen = 1000, weight = 0.2")
 
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -119,13 +108,16 @@ def test_code_that_states_a_relation_sees_it_and_its_ends(memory, home, tmp_path
     repo = tmp_path / "repo"
     repo.mkdir()
     (repo / "a.py").write_text("def callee():\n    pass\n\n\ndef caller():\n    callee()\n")
+    app = app_of(memory)
+    app.clock, now = lambda: START, app.clock
     memory.code.index(repo)
-    forget(memory, home)
+    memory.graph.reinforce("caller", "CALLS", "callee", kind="correct", amount=0.8)
+    app.clock, then = now, to_micros(START)
     memory.code.index(repo)  # nothing changed, so nothing was read
-    assert seen(memory, "callee") == 1000
+    assert seen(memory, "callee") == then
+    assert stored(memory)["caller", "callee"][::2] == (pytest.approx(0.2), then)
     (repo / "a.py").write_text("def callee():\n    pass\n\n\ndef caller():\n    return callee()\n")
     memory.code.index(repo)
-    assert seen(memory, "callee") > 1000
-    calls = {ends: fact for ends, fact in stored(memory).items() if ends == ("caller", "callee")}
-    ((weight, _, last),) = calls.values()
-    assert (weight, last > 1000) == (1.0, True)
+    assert seen(memory, "callee") > then
+    weight, _, last = stored(memory)["caller", "callee"]
+    assert (weight, last > then) == (1.0, True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -24,7 +24,7 @@ from memsweep.model.plan import Survey, SurveyedEntity, SurveyedRelation
 from memsweep.model.times import to_micros
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.engines import on_every_engine
 from tests.support.inside import app_of, collector_of
 
@@ -32,34 +32,11 @@ NOW = now()
 DAY = 86_400_000_000
 
 
-def age(memory: Memory, days: float, *names: str) -> None:
-    """Everything (or what has one of these names) was last seen so many days earlier."""
-    change(
-        memory,
-        ("update entity set last_seen = last_seen - :micros where :names = '[]' or :names like '%\"' || name || '\"%'",
-         "MATCH (n:Entity) WHERE $names = '[]' OR $names CONTAINS '\"' + n.name + '\"'"
-         " SET n.last_seen = n.last_seen - $micros"),
-        micros=round(days * DAY),
-        names=json.dumps(names),
-    )  # fmt: skip
-    if not names:
-        change(
-            memory,
-            ("update relation set last_seen = last_seen - :micros",
-             "MATCH ()-[r:RELATED_TO]->() SET r.last_seen = r.last_seen - $micros"),
-            micros=round(days * DAY),
-        )  # fmt: skip
-
-
-def change(memory: Memory, statements: tuple[str, str], **values: Any) -> None:
-    """Past memsweep, in SQL or in Cypher."""
-    engine: Any = app_of(memory).engine
-    if not hasattr(engine, "link"):
-        with store_files.open_file(store_files.file_of(app_of(memory).settings.home)) as db:
-            db.execute(statements[0], values)
-    else:
-        graph = engine.open("default").graph._graph
-        graph.link.change(graph.name, statements[1], **values)
+def age(memory: Memory, days: float) -> None:
+    """So many days pass."""
+    app = app_of(memory)
+    before = app.clock
+    app.clock = lambda: before() + timedelta(days=days)
 
 
 def planned(memory: Memory, **given: float | bool) -> set[str]:
@@ -68,9 +45,7 @@ def planned(memory: Memory, **given: float | bool) -> set[str]:
 
 
 def live(memory: Memory) -> set[str]:
-    with store_files.into(memory) as db:
-        rows = db.execute("select name from live_entity union select relation from live_relation")
-        return {name for (name,) in rows}
+    return {*contents.names(memory), *(relation for _, relation, _ in contents.facts(memory))}
 
 
 @on_every_engine
@@ -97,16 +72,19 @@ def test_nightly_storing_changes_nothing(memory: Memory) -> None:
     edge = next(fact for fact in first.faded if fact.type == "MET")
     assert edge.current == pytest.approx(0.997**30, abs=1e-4)  # 0.914, not 0.247
     assert memory.graph.related("Ada").walk.edges[0].weight == pytest.approx(edge.current, abs=1e-4)
-    with store_files.into(memory) as db:
-        ((stored,),) = db.execute("select current from relation")
-    assert stored == pytest.approx(edge.current, abs=1e-4)
+    (stored,) = store_files.rows_of(memory)["relation"]
+    assert stored["current"] == pytest.approx(edge.current, abs=1e-4)
 
 
 @on_every_engine
-def test_an_unknown_weight_protects(memory: Memory) -> None:
-    memory.graph.relate("Ada", "MET", "Charles")
-    change(memory, ("update relation set weight = null", "MATCH ()-[r:RELATED_TO]->() SET r.weight = NULL"))
+def test_an_unknown_weight_protects(app: App) -> None:
+    app.memory("other").graph.relate("Ada", "MET", "Charles")
+    graph = json.loads(app.memory("other").graph.dump())
+    graph["relations"][0]["weight"] = None
+    memory = app.memory()
+    memory.graph.load(json.dumps(graph))
     age(memory, 5000)
+    assert live(memory) == {"Ada", "Charles", "MET"}
     assert planned(memory) == set()
 
 

@@ -49,10 +49,8 @@ def test_it_is_answered_on_every_engine(prompt: Prompt) -> None:
 
 @pytest.mark.usefixtures("notes")
 def test_it_is_answered_while_somebody_writes(prompt: Prompt, home: Path) -> None:
-    with store_files.open_file(store_files.file_of(home)) as db:
-        db.execute("begin immediate")
+    with store_files.held(home):
         assert FACT in prompt(ASKED)
-        db.execute("rollback")
 
 
 @pytest.mark.usefixtures("notes")

@@ -29,7 +29,6 @@ def test_sigterm_finishes_what_has_begun_and_takes_nothing_new(home: Path, log: 
     """Writers wait for the lock of the store, which this test holds until the server has been told to stop."""
     app = open_app(home)
     app.memory().remember("The store is there.")
-    (file,) = store_files.query(home / "registry.db", "select file from workspace where name = 'default'")
     answers: list[Any] = []
     with serving(home, log, warm=False) as server:
         secret = server.first_token
@@ -50,8 +49,7 @@ def test_sigterm_finishes_what_has_begun_and_takes_nothing_new(home: Path, log: 
         lines = ["GET /mcp HTTP/1.1", f"host: 127.0.0.1:{server.port}", *head, "", ""]
         listening = server.raw("\r\n".join(lines).encode())
         assert b"200 OK" in listening.recv(1 << 16)
-        with store_files.open_file(home / "workspaces" / file) as db:
-            db.execute("begin immediate")
+        with store_files.held(home):
             for writer in writers:
                 writer.start()
             wait_for(lambda: _in_progress(server, secret) >= len(writers) + 2, "the writers to have begun")
@@ -59,7 +57,6 @@ def test_sigterm_finishes_what_has_begun_and_takes_nothing_new(home: Path, log: 
             wait_for(lambda: not _connects(server), "the listener to be closed")
             assert server.process.poll() is None
             assert answers == []
-            db.execute("rollback")
         for writer in writers:
             writer.join(PATIENCE)
         assert [answer.get("isError", False) for answer in answers] == [False] * len(writers)

@@ -23,7 +23,6 @@ from memsweep.services.memory import BaseMemory
 from memsweep.services.sweep import SweepService
 from tests.support import store_files
 from tests.support.commands import run
-from tests.support.inside import app_of
 
 
 def test_opening_costs_nothing_and_makes_nothing(home: Path) -> None:
@@ -133,9 +132,7 @@ def test_asynchronous_calls_run_at_once_and_never_hold_up_the_loop(home: Path) -
     async def use() -> None:
         memory = open_memory_async(home=home)
         await memory.remember("first")
-        engine = app_of(memory).engine
-        store = engine.open("default")
-        with store._pool.writing():  # type: ignore[attr-defined]
+        with store_files.held(home):
             waiting = [asyncio.create_task(memory.remember(f"note {number}")) for number in range(5)]
             found = await memory.search("first")  # readers do not wait
             assert found.total == 1
@@ -169,9 +166,7 @@ def test_an_awaited_operation_says_what_is_damaged_too(home: Path) -> None:
         async with open_memory_async(home=home) as memory:
             added = await memory.remember("a note that will be damaged")
             await memory.context("w").add([{"segment_id": "s", "text": "a line", "type": "log"}])
-            with store_files.open_file(store_files.file_of(home)) as db:
-                db.execute("update memory set text = cast(x'ff' as text)")
-                db.execute("update segment set tags = 'no json'")
+            store_files.damage(home, "no text")
             for damaged in (memory.get(added.memory_id), memory.context("w").segments()):
                 with pytest.raises(StoreCorrupt):
                     await damaged

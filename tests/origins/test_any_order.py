@@ -30,9 +30,9 @@ from tests.origins.test_retraction_law import (
     undo_all,
 )
 from tests.origins.test_retraction_law import undone as undone_now
+from tests.support import store_files
 from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
-from tests.support.store_files import file_of, open_file
 
 DELETION, MERGE = "deletion", "merge"
 TURNS = st.lists(st.sampled_from(SESSIONS), min_size=2, max_size=7)
@@ -47,7 +47,7 @@ def test_any_retractions_undone_in_any_order_leave_what_the_others_make(
     """As if those alone had been made that stand; a purge loses nothing that is left; undoing them gives all back."""
     app, numbers = make(), count()
 
-    @settings(max_examples=rounds(20 if engine_kind == "sqlite" else 4, 400))
+    @settings(max_examples=rounds(12 if engine_kind == "sqlite" else 4, 400))
     @given(acts(*SAID), TURNS, st.booleans())
     def law(acts: list[Act], turns: list[str], purged: bool) -> None:
         number = next(numbers)
@@ -86,7 +86,7 @@ def test_whatever_else_is_done_and_undone_between_retractions_all_comes_back(
     """Secrets are redacted, memories deleted and entities merged in between; each is undone when its turn comes."""
     app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
 
-    @settings(max_examples=rounds(15 if engine_kind == "sqlite" else 3, 300))
+    @settings(max_examples=rounds(10 if engine_kind == "sqlite" else 3, 300))
     @given(acts(*SAID, *UNSAID), ANYBODY)
     def law(acts: list[Act], turns: list[str]) -> None:
         number = next(numbers)
@@ -276,9 +276,7 @@ def test_what_was_taken_back_before_acts_went_with_it_waits_for_its_own_receipt(
             memory.graph.relate("Ada", "KNOWS", "Bob")
     before = state(memory, tmp_path / "1")
     good, evil = retract(memory, {"session": "ses_good"}), retract(memory)
-    with open_file(file_of(home)) as db:
-        for table in ("memory_act", "contribution"):
-            db.execute(f"update {table} set trash = null where trash = (select id from receipt where uid = ?)", (evil,))
+    store_files.leave_acts_of(home, evil)
     waiting = dict(memory.sweep.undo(good).conflicts)
     assert waiting.pop(own) == f"it is in the trash; undoing {evil} brings it back"
     assert [*waiting.values()] == [f"it is in the trash; undoing {evil} brings it back"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,7 +12,7 @@ from memsweep.app import Memory, called_by
 from memsweep.model.contribution import Contribution, FactState, from_text, state_of, step
 from memsweep.model.origin import Origin
 from tests.support.engines import on_every_engine
-from tests.support.store_files import open_file
+from tests.support.store_files import rows_in
 
 WEIGHTS = st.floats(0, 1, allow_nan=False)
 TIMES = st.integers(1_700_000_000_000_000, 1_900_000_000_000_000)
@@ -80,17 +79,15 @@ def test_what_is_stored_is_what_the_contributions_make(memory: Memory, tmp_path:
 
 def journals(path: Path) -> dict[int, list[Contribution]]:
     found: dict[int, list[Contribution]] = {}
-    asked = "relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, id, trash"
-    with open_file(path) as db:
-        rows: list[Any] = list(db.execute(f"select {asked} from contribution order by id"))
-    for *said, before, after, key, trash in rows:
-        act = Contribution(*said, from_text(before), from_text(after), key, trash)
+    asked = ("relation", "act", "at", "rate", "value", "explicit", "valid_at", "origin", "memory")
+    for row in sorted(rows_in(path)["contribution"], key=lambda row: row["id"]):
+        said = (row[name] for name in asked)
+        act = Contribution(*said, from_text(row["before"]), from_text(row["after"]), row["id"], row["trash"])
         found.setdefault(act.relation, []).append(act)
     return found
 
 
 def relations(path: Path) -> dict[int, FactState]:
-    asked = "weight, last_seen, evidence, handed_in, created_at, valid_at, invalid_at"
-    with open_file(path) as db:
-        rows: list[Any] = list(db.execute(f"select id, {asked} from relation"))
-    return {key: FactState(*said[:3], bool(said[3]), *said[4:]) for key, *said in rows}
+    asked = ("weight", "last_seen", "evidence", "handed_in", "created_at", "valid_at", "invalid_at")
+    found = {row["id"]: [row[name] for name in asked] for row in rows_in(path)["relation"]}
+    return {key: FactState(*said[:3], bool(said[3]), *said[4:]) for key, said in found.items()}

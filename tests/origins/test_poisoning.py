@@ -13,7 +13,7 @@ from memsweep.errors import BadInput, Conflict
 from memsweep.model.origin import Origin
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
-from tests.support.store_files import open_file
+from tests.support.store_files import rows_in
 
 GOOD = Origin("mcp", "claude-code", "2.1", "ses_good", "add_memory", "agent")
 EVIL = Origin("mcp", "claude-code", "2.1", "ses_evil", "add_memory", "agent")
@@ -220,13 +220,10 @@ def content(memory: Memory, path: Path) -> dict[str, dict[Any, dict[str, Any]]]:
     """Every row of a workspace, by table, as a backup has them."""
     memory.care.backup(path)
     found: dict[str, dict[Any, dict[str, Any]]] = {}
-    with open_file(path) as db:
-        for table in TABLES:
-            cursor = db.execute(f"select * from {table}")
-            names = [row[1] for row in db.execute(f"pragma table_info({table})")]
-            rows = [dict(zip(names, row, strict=True)) for row in cursor]
-            live = [row for row in rows if row.get("trash") is None]
-            found[table] = {tuple(row[key] for key in KEYS.get(table, ("id",))): row for row in live}
+    rows = rows_in(path)
+    for table in TABLES:
+        live = [row for row in rows[table] if row.get("trash") is None]
+        found[table] = {tuple(row[key] for key in KEYS.get(table, ("id",))): row for row in live}
     return found
 
 

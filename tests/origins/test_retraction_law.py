@@ -133,7 +133,7 @@ def test_without_a_session_everything_is_as_if_it_had_never_been(
 ) -> None:
     app, numbers = make(), count()
 
-    @settings(max_examples=rounds(15 if engine_kind == "sqlite" else 3, 300))
+    @settings(max_examples=rounds(10 if engine_kind == "sqlite" else 3, 300))
     @given(acts(*SAID))
     def law(acts: list[Act]) -> None:
         number = next(numbers)
@@ -168,7 +168,7 @@ def test_whatever_was_taken_back_is_undone_in_any_order(
     """Also what was merged, pinned, or redacted in between. A purge makes final what came before it."""
     app, numbers = make(MEMSWEEP_SECRETS_ACTION="off"), count()
 
-    @settings(max_examples=rounds(12 if engine_kind == "sqlite" else 3, 300))
+    @settings(max_examples=rounds(8 if engine_kind == "sqlite" else 3, 300))
     @given(acts(*SAID, *UNSAID), STEPS, st.booleans())
     def law(acts: list[Act], steps: tuple[list[str], list[str]], purged: bool) -> None:
         number = next(numbers)

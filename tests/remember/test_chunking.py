@@ -94,7 +94,7 @@ def check_laws(text: str, tokeniser: TokenEnds, size: int, overlap: int) -> list
     return pieces
 
 
-@settings(max_examples=rounds(100, 300))
+@settings(max_examples=rounds(45, 300))
 @given(TEXTS | PROSE, TOKENISERS, SIZES)
 def test_pieces_lose_nothing_repeat_only_the_overlap_and_respect_the_size(
     text: str, tokeniser: TokenEnds, sizes: tuple[int, int]

@@ -15,8 +15,8 @@ from memsweep.model.counts import MadeOn, day_of, growth
 from memsweep.model.listing import ListedMemory
 from memsweep.model.origin import Origin
 from memsweep.settings import load_settings
+from tests.support import store_files
 from tests.support.engines import ENGINES, Home, on_every_engine
-from tests.support.inside import store_of
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 ORIGINS = (
@@ -164,10 +164,9 @@ def test_nothing_is_listed_where_nothing_is_stored(app: App) -> None:
     assert (page.memories, page.total, page.next_cursor) == ((), 0, None)
 
 
-def test_a_damaged_memory_is_left_out_and_counted(memory: Memory) -> None:
+def test_a_damaged_memory_is_left_out_and_counted(memory: Memory, home: Path) -> None:
     ids = [memory.remember(f"Lamp {number} is broken.").memory_id for number in range(3)]
-    with store_of(memory)._pool.writing() as db:  # type: ignore[attr-defined]
-        db.execute("update memory set tags = '{' where uid = ?", (ids[1],))
+    store_files.damage_tags(home, ids[1])
     pages = [memory.memories(limit=2)]
     pages.append(memory.memories(limit=2, cursor=pages[0].next_cursor))
     assert [[each.id for each in page.memories] for page in pages] == [[ids[2]], [ids[0]]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +24,6 @@ from tests.support.counts import rounds
 
 def texts(page: Page) -> list[str]:
     return [hit.passage.text for hit in page.hits]
-
-
-def change(home: Path, statement: str, *values: object) -> None:
-    """Set a column by hand that no operation sets yet."""
-    store_files.query(store_files.file_of(home), statement, *values)
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +193,7 @@ def test_any_text_is_a_legal_query(library: Memory, query: str) -> None:
     assert all(hit.score == hit.score for hit in page.hits)  # no NaN
 
 
-@settings(max_examples=rounds(40, 150))
+@settings(max_examples=rounds(20, 150))
 @given(
     st.text(st.characters())
     | st.text(st.characters(), min_size=500)
@@ -335,11 +331,11 @@ def test_source_is_compared_exactly(memory: Memory) -> None:
     assert texts(memory.search("apple", filters={"source": "cha"})) == []
 
 
-def test_dates_hold_both_ends(memory: Memory, home: Path) -> None:
+def test_dates_hold_both_ends(app: App) -> None:
+    memory = app.memory()
     for day in range(1, 6):
-        added = memory.remember(f"apple of day {day}")
-        moment = f"2026-01-0{day}T12:00:00"
-        change(home, "update memory set created_at = unixepoch(?) * 1000000 where uid = ?", moment, added.memory_id)
+        app.clock = lambda day=day: datetime(2026, 1, day, 12, tzinfo=UTC)  # type: ignore[misc]
+        memory.remember(f"apple of day {day}")
 
     def days(**filters: str) -> list[str]:
         return sorted(text[-1] for text in texts(memory.search("apple", filters=filters)))
@@ -364,7 +360,7 @@ def test_few_that_pass_are_found_among_many_that_do_not(memory: Memory) -> None:
 def test_stale_is_hidden_unless_asked_for(memory: Memory, home: Path) -> None:
     old = memory.remember("the old apple", thread_id="t")
     memory.remember("the new apple", thread_id="t")
-    change(home, "update memory set stale = 1 where uid = ?", old.memory_id)
+    store_files.make_stale(home, old.memory_id)
     for query in ("apple", ""):
         assert texts(memory.search(query)) == ["the new apple"]
         assert sorted(texts(memory.search(query, filters={"include_stale": True}))) == [
@@ -376,26 +372,10 @@ def test_stale_is_hidden_unless_asked_for(memory: Memory, home: Path) -> None:
     assert memory.get(old.memory_id).stale
 
 
-def trash(home: Path, memory_id: str) -> None:
-    """Move a memory to the trash as the engine's notes say: the words first, then the flags."""
-    with store_files.open_file(store_files.file_of(home)) as db:
-        rows = "from chunk where memory = (select id from memory where uid = ?)"
-        db.execute("begin immediate")
-        db.execute(
-            "insert into chunk_fts (chunk_fts, rowid, text) select 'delete', id, text from live_chunk"
-            " where memory = (select id from memory where uid = ?)",
-            (memory_id,),
-        )
-        db.execute(f"update mention set trash = 1 where chunk in (select id {rows})", (memory_id,))
-        db.execute("update chunk set trash = 1 where memory = (select id from memory where uid = ?)", (memory_id,))
-        db.execute("update memory set trash = 1 where uid = ?", (memory_id,))
-        db.execute("commit")
-
-
 def test_trash_is_invisible_to_every_read(memory: Memory, home: Path) -> None:
     gone = memory.remember("the rotten apple", thread_id="t", tags=["x"], entities=["Apple"])
     memory.remember("the fresh apple", thread_id="t", tags=["x"])
-    trash(home, gone.memory_id)
+    memory.delete(gone.memory_id, confirm=True)
     for query in ("rotten apple", "apple", ""):
         for filters in ({}, {"tags": ["x"]}, {"include_stale": True}, {"source": ""}, {"date_from": "2000-01-01"}):
             assert texts(memory.search(query, filters=filters)) == ["the fresh apple"]

@@ -10,8 +10,9 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import EmbedderError, ModelMismatch
+from memsweep.model.memory import EmbeddingModel
 from memsweep.remember import reembed as reembedding
-from tests.support import store_files
+from tests.support import contents, store_files
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.fork_server import ForkServer
 
@@ -39,11 +40,9 @@ def old(make: Callable[..., App]) -> App:
 
 
 def whole(home: Path, model: str, dimension: int) -> None:
-    file = store_files.file_of(home)
-    assert store_files.problems(file) == []
-    assert store_files.query(file, "select value from meta where key = 'model'") == [
-        f'{{"name":"{model}","dimension":{dimension}}}'
-    ]
+    assert store_files.problems(store_files.file_of(home)) == []
+    with contents.opened(home) as memory:
+        assert memory.care.model() == EmbeddingModel(model, dimension)
 
 
 def test_every_chunk_gets_a_vector_of_the_new_model(

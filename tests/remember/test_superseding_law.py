@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from memsweep.app import App, Memory, make_app
 from memsweep.settings import load_settings
 from tests.support import falkor
+from tests.support.counts import rounds
 from tests.support.engines import ENGINES, Home
 
 ACTS = st.lists(
@@ -81,7 +82,7 @@ def act(memory: Memory, model: Model, what: str, one: int, two: int) -> None:
         model.free()
 
 
-@settings(max_examples=15)
+@settings(max_examples=rounds(8, 40))
 @given(ACTS)
 def test_search_shows_what_is_live_and_not_superseded(app: App, acts: list[tuple[str, int, int]]) -> None:
     memory, model = app.memory(f"law-{next(_WORKSPACES)}"), Model()

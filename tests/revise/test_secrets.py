@@ -15,7 +15,7 @@ from tests.redact.lines import positives
 from tests.redact.test_ways_in import AWS, AWS_MARK, GITHUB
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
-from tests.support.store_files import open_file
+from tests.support.store_files import rows_in
 
 pytestmark = on_every_engine
 BLOCK = next(line.text for line in positives() if "PRIVATE KEY" in line.text and "\n" in line.text)
@@ -252,8 +252,8 @@ def test_names_that_merges_wrote_down_are_redacted_and_come_back(careless: Memor
 
 def written_down(memory: Memory, path: Path) -> list[Any]:
     memory.care.backup(path)
-    with open_file(path) as db:
-        return [list(db.execute(f"select * from {table} order by 1, 2, 3")) for table in ("merge_move", "alias")]
+    rows = rows_in(path)
+    return [sorted(map(repr, rows[table])) for table in ("merge_move", "alias")]
 
 
 def test_a_description_is_redacted_and_comes_back(make: Callable[..., App], home: Path) -> None:

@@ -21,7 +21,7 @@ import pytest
 from scripts.record_answers import LISTS, methods, request
 
 from memsweep.server.handshake import HANDSHAKE_VERSIONS, MODERN_VERSION
-from tests.support import store_files
+from tests.support import contents
 from tests.support.client import RawServer
 from tests.support.commands import environment, memsweep
 from tests.support.waiting import PATIENCE, wait_for
@@ -174,7 +174,7 @@ def test_a_line_may_be_cut_where_the_server_takes_over(home: Path, cut: int) -> 
         (answer,) = _heard(server, 1)
         assert answer["result"]["isError"] is False
         _ended(server)
-    assert store_files.query(store_files.file_of(home), "select text from memory") == ["in pieces 🎉"]
+    assert contents.texts_in(home) == ["in pieces 🎉"]
 
 
 @pytest.mark.parametrize("count", [10, 200])

@@ -19,8 +19,9 @@ from memsweep.server.app import make_server, tool_rows
 from memsweep.server.profiles import PROFILES
 from memsweep.server.tools import ToolRow
 from memsweep.settings import load_settings
-from tests.support.client import ServerClient, ToolFailed, connected, raw_server
+from tests.support.client import TRIED_MODES, ServerClient, ToolFailed, connected, raw_server
 from tests.support.commands import Ran
+from tests.support.counts import THOROUGH
 from tests.support.engines import ENGINES, Home
 from tests.support.waiting import wait_for
 
@@ -119,10 +120,15 @@ def state(app: App) -> Any:
     return found, app.deleted_workspaces(0)
 
 
-@pytest.fixture(scope="module", params=ENGINES)
-def gated(request: pytest.FixtureRequest, mode: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatedServer]:
+PAIRS = [(engine, mode) for engine in ENGINES for mode in TRIED_MODES]
+"""Who asks does not know the engine: one generation of the protocol on FalkorDB, but in a soak."""
+
+
+@pytest.fixture(scope="module", params=PAIRS if THOROUGH else PAIRS[:3], ids="-".join)
+def gated(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[GatedServer]:
     folder = tmp_path_factory.mktemp("gate")
-    home, person = Home(request.param, folder / "home"), Person()
+    engine, mode = request.param
+    home, person = Home(engine, folder / "home"), Person()
     with connected(home.folder, mode, "--profile", "full", log=folder / "log", asked=person, **home.settings) as client:
         made = GatedServer(home, client, person)
         yield made
@@ -166,7 +172,7 @@ def test_what_is_not_confirmed_or_not_there_is_refused_without_a_question(gated:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["delete", "delete forever", "prune", "purge", "clear"])
-def test_an_answer_that_never_comes_changes_nothing(gated: GatedServer, name: str, mode: str) -> None:
+def test_an_answer_that_never_comes_changes_nothing(gated: GatedServer, name: str) -> None:
     """The client gives up; its server goes on for others."""
     tool, arguments, _ = gated.call_of(name)
     gated.person.questions, gated.person.answer = [], None

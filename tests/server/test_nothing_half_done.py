@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
-from tests.support import store_files
+from tests.support import contents
 from tests.support.client import MODES, ServerClient, ToolFailed
 from tests.support.counts import some_of
 
@@ -56,12 +55,6 @@ def _calls(schema: dict[str, Any], tool: str) -> list[tuple[str, dict[str, Any]]
     ]
 
 
-def _state(db: apsw.Connection) -> dict[str, int]:
-    tables = db.execute("select name from sqlite_master where type = 'table' and name not like '%_vec%'")
-    counts = [f"select '{table}', (select count(*) from \"{table}\")" for (table,) in tables]
-    return dict(db.execute(" union all ".join(counts)))
-
-
 def test_what_is_refused_makes_no_workspace(server: ServerClient) -> None:
     refused = {}
     for tool in server.tools().values():
@@ -79,15 +72,14 @@ def test_what_is_refused_makes_no_workspace(server: ServerClient) -> None:
 def test_what_is_refused_writes_nothing(server: ServerClient, served_home: Path) -> None:
     server.call("add_memory", text=GOOD["text"], relations=[{"from": "Ada", "relation": "WORKS_AT", "to": "Acme"}])
     written = []
-    with store_files.open_file(store_files.file_of(served_home)) as db:
-        before = _state(db)
+    with contents.opened(served_home) as memory:
+        before = memory.revision()
         for tool in server.tools().values():
             for name, arguments in _calls(tool.input_schema, tool.name):
                 result = server.call_raw(tool.name, arguments)
-                after = _state(db)
+                after = memory.revision()
                 if result.is_error and after != before:
-                    changed = {table: after[table] - before[table] for table in after if after[table] != before[table]}
-                    written.append(f"{tool.name}: {name} {str(arguments[name])[:20]!r}: {changed}")
+                    written.append(f"{tool.name}: {name} {str(arguments[name])[:20]!r}")
                 before = after
     assert not written, "\n".join(written)
 
@@ -100,11 +92,11 @@ def test_a_page_that_cannot_be_shown_saves_no_plan(
     server.call("add_memory", text="something")
     if not bad.keys() <= server.tools()[tool].input_schema["properties"].keys():
         pytest.skip(f"{tool} has no such parameter")
-    with store_files.open_file(store_files.file_of(served_home)) as db:
-        before = _state(db)
+    with contents.opened(served_home) as memory:
+        before = memory.revision()
         with pytest.raises(ToolFailed, match=next(iter(bad))):
             server.call(tool, **bad)
-        assert _state(db) == before
+        assert memory.revision() == before
 
 
 def _workspaces(server: ServerClient) -> set[str]:

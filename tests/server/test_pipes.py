@@ -23,7 +23,7 @@ from memsweep.server.descriptors import room_in
 from memsweep.server.envelope import LongLine
 from memsweep.server.pipes import Lines
 from tests.redact.test_ways_in import AWS
-from tests.support import store_files
+from tests.support import contents
 from tests.support.client import raw_server
 from tests.support.commands import MEMSWEEP, environment
 from tests.support.waiting import PATIENCE, wait_for
@@ -168,7 +168,7 @@ def test_a_client_that_closes_only_its_ears_ends_the_server(home: Path) -> None:
         assert server.process.returncode == 0
         assert server.process.stderr is not None
         assert b"Traceback" not in server.process.stderr.read()
-    assert store_files.query(store_files.file_of(home), "select text from memory") == ["unheard"]
+    assert contents.texts_in(home) == ["unheard"]
 
 
 @pytest.mark.parametrize("closed", [0, 1])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from tests.support import store_files, unprivileged
+from tests.support import contents, store_files, unprivileged
 from tests.support.client import MODES, connected, raw_server
 from tests.support.commands import ORDINARY
 from tests.support.counts import rounds
@@ -74,7 +74,7 @@ def test_initialize_is_answered_while_the_data_folder_is_unreadable(home: Path, 
             server.hang_up()
     finally:
         home.chmod(0o700)
-    assert store_files.count(store_files.file_of(home)) == 1
+    assert len(contents.ids_in(home)) == 1
 
 
 def test_a_home_that_appears_later_is_used(home: Path, tmp_path: Path, app: App) -> None:
@@ -137,7 +137,7 @@ def test_nothing_but_protocol_is_on_standard_output_whatever_comes_in(home: Path
         assert message["jsonrpc"] == "2.0"
         assert {"result", "error", "method"} & message.keys()
     assert b"still alive" not in log
-    assert store_files.query(store_files.file_of(home), "select text from memory") == ["still alive"]
+    assert contents.texts_in(home) == ["still alive"]
 
 
 def test_debugging_goes_to_standard_error(home: Path) -> None:
@@ -161,7 +161,7 @@ def test_standard_input_is_read_as_utf8_whatever_the_platform_says(home: Path, e
         added = server.answer(99)["result"]["structuredContent"]
         number = server.send("tools/call", {"name": "get_memory", "arguments": {"memory_id": added["memory_id"]}})
         assert server.answer(number)["result"]["structuredContent"]["text"] == text
-    assert store_files.query(store_files.file_of(home), "select text from memory") == [text]
+    assert contents.texts_in(home) == [text]
 
 
 def test_a_client_that_hangs_up_in_the_middle_of_a_call_leaves_nothing_half(home: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_client_that_hangs_up_in_the_middle_of_a_call_leaves_nothing_half(home
             assert server.process.returncode == 0
     file = store_files.file_of(home)
     assert store_files.problems(file) == []
-    assert store_files.query(file, "select text from memory where text = 'before'") == ["before"]
+    assert contents.texts_in(home)[0] == "before"
 
 
 def test_a_client_that_vanishes_while_it_is_answered_ends_the_server(home: Path, app: App) -> None:
@@ -231,7 +231,7 @@ def test_a_signal_ends_it_without_a_traceback(home: Path, number: signal.Signals
         assert server.process.stderr is not None
         assert b"Traceback" not in server.process.stderr.read()
     assert store_files.problems(store_files.file_of(home)) == []
-    assert store_files.count(store_files.file_of(home)) == 1
+    assert len(contents.ids_in(home)) == 1
 
 
 def test_a_server_killed_in_the_middle_of_calls_loses_nothing_it_answered(home: Path) -> None:
@@ -250,7 +250,7 @@ def test_a_server_killed_in_the_middle_of_calls_loses_nothing_it_answered(home: 
             server.process.kill()
     file = store_files.file_of(home)
     assert store_files.problems(file) == []
-    assert answered <= set(store_files.query(file, "select uid from memory"))
+    assert answered <= set(contents.ids_in(home))
 
 
 def test_calls_are_answered_while_another_one_waits(home: Path) -> None:

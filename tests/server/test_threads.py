@@ -69,16 +69,15 @@ def test_a_cancelled_call_that_fails_later_leaves_no_warning(caplog: pytest.LogC
 def test_a_search_is_answered_while_forty_adds_wait_for_the_lock(home: Path, app: App) -> None:
     app.memory().remember("the parser was rewritten in spring")
     app.close()
-    with raw_server(home) as server, store_files.open_file(store_files.file_of(home)) as held:
+    with raw_server(home) as server:
         server.initialize()
-        held.execute("begin immediate")
-        for number in range(40):
-            server.send("tools/call", {"name": "add_memory", "arguments": {"text": f"waiting {number}"}})
-        search = server.send("tools/call", {"name": "search_memory", "arguments": {"query": "parser"}})
-        resource = server.send("resources/read", {"uri": "memsweep://default/trash"})
-        first = [json.loads(server.line()) for _ in range(2)]
-        assert {answer["id"] for answer in first} == {search, resource}  # and none of the adds has given up
-        assert all("result" in answer for answer in first)
-        held.execute("rollback")
+        with store_files.held(home):
+            for number in range(40):
+                server.send("tools/call", {"name": "add_memory", "arguments": {"text": f"waiting {number}"}})
+            search = server.send("tools/call", {"name": "search_memory", "arguments": {"query": "parser"}})
+            resource = server.send("resources/read", {"uri": "memsweep://default/trash"})
+            first = [json.loads(server.line()) for _ in range(2)]
+            assert {answer["id"] for answer in first} == {search, resource}  # and none of the adds has given up
+            assert all("result" in answer for answer in first)
         later = [json.loads(server.line()) for _ in range(40)]
         assert all(answer["result"]["isError"] is False for answer in later)

@@ -12,6 +12,7 @@ from typing import Any
 import apsw
 
 from memsweep.services.memory import Memory
+from memsweep.store.file import portable
 from memsweep.store.file.script import spread_script
 from tests.support.inside import app_of, store_of
 
@@ -28,6 +29,9 @@ def file_of(home: Path, workspace: str = "default") -> Path:
         found = db.execute("select file from workspace where name = ? and deleted_at is null", (workspace,)).fetchone()
     assert found, f"workspace {workspace!r} is not in the registry"
     return home / "workspaces" / str(found[0])
+
+
+DAY = 86_400_000_000  # microseconds
 
 
 class open_file:
@@ -55,6 +59,97 @@ def into(memory: Memory) -> Iterator[apsw.Connection]:
     else:
         with open_file(file_of(app_of(memory).settings.home, memory.workspace_id)) as db:
             yield db
+
+
+@contextmanager
+def held(home: Path, workspace: str = "default") -> Iterator[None]:
+    """Somebody else is writing, and does not end until the block does; nothing is kept of it."""
+    with open_file(file_of(home, workspace)) as db:
+        db.execute("begin immediate")
+        yield
+        db.execute("rollback")
+
+
+@contextmanager
+def read(home: Path) -> Iterator[None]:
+    """Somebody else has begun to read, and does not end until the block does."""
+    with open_file(file_of(home)) as db:
+        db.execute("begin")
+        db.execute("select count(*) from memory").fetchall()
+        yield
+        db.execute("rollback")
+
+
+def checkpoint(home: Path) -> None:
+    """The log is written into the file, and is empty."""
+    query(file_of(home), "pragma wal_checkpoint(truncate)")
+
+
+def age(home: Path, days: float) -> None:
+    """Every memory was made and last seen so much earlier."""
+    query(file_of(home), "update memory set created_at = created_at - ?1, last_seen_at = last_seen_at - ?1", days * DAY)
+
+
+def make_stale(home: Path, memory_id: str) -> None:
+    """A note, as no operation does."""
+    query(file_of(home), "update memory set stale = 1 where uid = ?", memory_id)
+
+
+def tag(memory: Memory, memory_id: str, name: str) -> None:
+    """Also an indexed file, which no operation tags."""
+    store: Any = store_of(memory)
+    if hasattr(store, "path"):
+        query(store.path, "update memory set tags = json_array(?) where uid = ?", name, memory_id)
+        query(store.path, "insert into memory_tag select ?, id from memory where uid = ?", name, memory_id)
+    else:
+        graph = store.graph._graph
+        graph.link.change(graph.name, "MATCH (m:Memory {id: $id}) SET m.tags = [$tag]", id=memory_id, tag=name)
+
+
+def forget_what_merges_took_in(memory: Memory) -> None:
+    """The first version did not write down which entity or fact it was."""
+    with into(memory) as db:
+        db.execute("update merge_move set b = null where kind in ('strength', 'target')")
+
+
+def leave_acts_of(home: Path, receipt_id: str) -> None:
+    """An earlier version left the acts alone when all that they were about went."""
+    of_it = "where trash = (select id from receipt where uid = ?)"
+    for table in ("memory_act", "contribution"):
+        query(file_of(home), f"update {table} set trash = null {of_it}", receipt_id)
+
+
+DAMAGES = {
+    "no vectors": "delete from vector",
+    "no dates": "update memory set created_at = 'oops'",
+    "no text": "update memory set text = cast(x'ff' as text); update segment set tags = 'no json'",
+    "chunks of no memory": "pragma foreign_keys = off; update chunk set memory = 4711",
+}
+
+
+def damage(home: Path, how: str, workspace: str = "default") -> None:
+    """For doors that meet a damaged file; what the doctor finds in which has its tests in tests/care."""
+    query(file_of(home, workspace), DAMAGES[how])
+
+
+def damage_token(home: Path, name: str) -> None:
+    query(home / "registry.db", "update token set workspaces = '{}' where name = ?", name)
+
+
+def damage_tags(home: Path, memory_id: str) -> None:
+    query(file_of(home), "update memory set tags = '{' where uid = ?", memory_id)
+
+
+def rows_of(memory: Memory) -> dict[str, list[dict[str, Any]]]:
+    """Every row of a workspace by its table, as a backup has them: to say that nothing at all has changed."""
+    with into(memory) as db:
+        return portable.rows_of(db)
+
+
+def rows_in(file: Path) -> dict[str, list[dict[str, Any]]]:
+    """The same of a file: a backup, for one."""
+    with open_file(file) as db:
+        return portable.rows_of(db)
 
 
 def query(path: Path, statement: str, *values: Any) -> list[Any]:

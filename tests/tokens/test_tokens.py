@@ -125,8 +125,7 @@ def test_a_damaged_token_lets_nobody_in_and_goes_with_a_repair(app: App, home: P
     app.memory().remember("something")
     _, kept = app.tokens.create("kept")
     _, lost = app.tokens.create("lost", ["default"])
-    with store_files.open_file(home / "registry.db") as db:
-        db.execute("update token set workspaces = '{}' where name = 'lost'")
+    store_files.damage_token(home, "lost")
     with pytest.raises(StoreCorrupt, match=r"token\.workspaces"):
         app.tokens.admit(lost)
     assert [each.invariant for each in app.engine.keeper.examine()] == ["registry_value_damaged"]

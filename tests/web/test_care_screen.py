@@ -94,8 +94,7 @@ def test_a_damaged_backup_changes_nothing(memory: Memory, browser, app: App) -> 
 
 def test_the_doctor_finds_damage_and_repairs_it(memory: Memory, browser, app: App) -> None:
     memory.remember("Ada owns the ledger.")
-    with store_files.open_file(store_files.file_of(app.settings.home)) as db:
-        db.execute("delete from vector")
+    store_files.damage(app.settings.home, "no vectors")
     browser.see("/care/doctor")
     assert "Found 1 problem." in browser.text
     browser.do("/care/repair")
@@ -104,8 +103,7 @@ def test_the_doctor_finds_damage_and_repairs_it(memory: Memory, browser, app: Ap
 
 def test_what_cannot_be_read_leads_to_the_doctor(memory: Memory, browser, app: App) -> None:
     memory.remember("Ada owns the ledger.")
-    with store_files.open_file(store_files.file_of(app.settings.home)) as db:
-        db.execute("update memory set created_at = 'oops'")
+    store_files.damage(app.settings.home, "no dates")
     browser.see("/care")
     assert "not sound" in browser.text
     assert "Traceback" not in browser.page.text

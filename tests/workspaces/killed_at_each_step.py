@@ -218,7 +218,7 @@ def main(name: str, thorough: bool) -> dict[str, Any]:
         problems += [] if done != before else ["what was acknowledged is not there"]
         outcomes = {"before": 0, "done": 0}
         end = len(steps)
-        points = some_of(range(end + 1), 6, turns(steps), thorough)
+        points = some_of(range(end + 1), 3, turns(steps), thorough)
         for at in points:
             place = copy(at + 1)
             lived = attempt(place, operation, given, at) is not None

@@ -38,6 +38,11 @@ def test_a_filter_is_applied_to_what_was_found(db: apsw.Connection, filters: Fil
     assert second == "SEARCH chunk USING INTEGER PRIMARY KEY (rowid=?)"
 
 
+def test_a_path_is_an_indexed_column(db: apsw.Connection) -> None:
+    statement = "select memory from code_file where root = 1 and path = 'app.py'"
+    assert "INDEX code_file_by_path (root=? AND path=?)" in str(steps(db, statement))
+
+
 def test_nothing_is_read_whole_that_has_an_index(db: apsw.Connection) -> None:
     for statement, values in ((search_sql.HIDDEN_CHUNKS, ()), (graph_sql.STATEMENTS_ABOUT, FACTS), (sql.COUNTS, ())):
         whole = [
