@@ -48,9 +48,9 @@ def test_what_only_a_memory_stated_goes_with_it(memory: Memory, private: str, fo
 
 
 @on_every_engine
-def test_undo_brings_it_all_back(memory: Memory, told: str) -> None:
+def test_undo_brings_it_all_back(memory: Memory, private: str) -> None:
     before = dump_of(memory)
-    receipt = memory.delete(told, confirm=True).id
+    receipt = memory.delete(private, confirm=True).id
     back = memory.sweep.undo(receipt)
     assert (back.totals.entities, back.totals.relations) == (2, 1)
     assert dump_of(memory) == before

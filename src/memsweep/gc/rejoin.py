@@ -46,6 +46,9 @@ class Rejoin:
         self.conflicts: list[tuple[str, str]] = []
         self.relations = self._move_ends()
         self._added, self._dropped = self._mentions_back()
+        owners = tx.mentions.owners([parts.new]) if self._added else {}
+        of_chunk = {chunk: owner for (chunk, _), owner in owners.items()}
+        self._owners = {each: of_chunk[each.chunk] for each in self._added if each.chunk in of_chunk}
         self._is_empty = self._is_left_empty()
         self._old, self._changed_moves = weakened(tx, self._entities[parts.old], receipt)
         self._alias = self._name_back()
@@ -60,7 +63,7 @@ class Rejoin:
 
     def write(self, tx: Changes) -> None:
         tx.relations.write(self._set.changes())
-        tx.mentions.add(self._added)
+        tx.mentions.add(self._added, self._owners)
         tx.mentions.drop(self._dropped)
         if self._old is not None:
             tx.entities.set([self._old])

@@ -13,7 +13,7 @@ from memsweep.gc.brought_memories import renamed
 from memsweep.gc.earlier_texts import Embed, Entities
 from memsweep.gc.forms import CHANGED, Forms
 from memsweep.gc.links import LinksWithout
-from memsweep.model.graph_rows import Move
+from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.plan import CHANGES, PlanItem
 from memsweep.model.taken_back import given_back
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
 
-MENTION = "unmentioned"
-"""A move of this kind says which chunk mentioned which entity, and whose mention it was."""
 _GONE = "gone since the plan was made"
 
 
@@ -58,7 +56,7 @@ class Staying:
             return
         tx.acts.mark({key: (act.receipt, receipt) for key, act in self._acts.items()})
         tx.acts.drop_mentions([(each.chunk, each.entity) for each in self._mentions])
-        tx.moves.add([Move(receipt, MENTION, *each) for each in self._mentions])
+        tx.moves.add([Move(receipt, UNMENTIONED, *each) for each in self._mentions])
         self._links.write(tx, receipt)
         self._forms.write(receipt)
 

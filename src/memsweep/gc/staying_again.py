@@ -7,7 +7,7 @@ what that one took back. Reads and decides first, writes last.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memsweep.gc.brought_memories import renamed
@@ -17,8 +17,7 @@ from memsweep.gc.links import LinksAgain
 from memsweep.gc.retraction import held_elsewhere
 from memsweep.gc.returning import SaidAgain
 from memsweep.gc.same_texts import said_again
-from memsweep.gc.staying import MENTION
-from memsweep.model.graph_rows import Move
+from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.revision import MEMORY, MemoryText, is_retraction
 from memsweep.model.taken_back import given_back, was_retracted
@@ -28,6 +27,9 @@ from memsweep.store.ports.memory_acts import MentionAt, MentionRow, PlacedMentio
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
+
+MERGED_MENTION = "mention"
+"""What a merge writes down of a mention."""
 
 
 class StayingAgain:
@@ -48,10 +50,12 @@ class StayingAgain:
         self.conflicts = self._make_returning(tx)
         stuck = self._pick(tx)
         self._given = [act for act in given.values() if act.memory not in stuck]
-        moves = tx.moves.of([receipt], (MENTION,))
+        moves = tx.moves.of([receipt], (UNMENTIONED,))
         entities = Entities(tx, {move.b for move in moves if move.b is not None})
         self._mentions = [MentionRow(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
         self._placed = self._placed_mentions(tx)
+        self._merged = list(_merged_since(tx, moves, self._forms.rows))
+        self._brought = _brought_by_merges(tx, moves)
         self._links = LinksAgain(tx, receipt)
         self._has_moved = bool(moves or self._links.has_moved)
         self._left = _LeftBehind(tx, [form for form in self._forms.made if form.returns], self._whole)
@@ -99,10 +103,13 @@ class StayingAgain:
         tx.acts.add([act._replace(at=self._at, receipt=receipt, trash=None) for act in self._done_again])
         tx.revisions.drop(self._spent)
         self._forms.write(self._receipt)
+        tx.acts.drop_mentions([(move.a, move.c) for move in self._brought if move.c is not None])
         tx.acts.add_mentions(self._mentions)
         tx.acts.add_mentions_at(self._placed)
         if self._has_moved:
             tx.moves.drop([self._receipt])
+        tx.moves.set([move._replace(c=None) for move in self._brought])
+        tx.moves.add(self._merged)
 
     def _make_returning(self, tx: Changes) -> list[tuple[str, str]]:
         """Make what is in the trash of another retraction, and said again, what it will be; why some of it stays."""
@@ -209,13 +216,42 @@ class _LeftBehind:
             older = _handed_in_before(journal, taken)
             gone = [each for each in there[key] if (each.position, each.entity) in lost or older(each)]
             if form.earlier is None and holder is not None:
-                self._moves += [Move(holder, MENTION, each.chunk, each.entity, each.origin) for each in gone]
+                self._moves += [Move(holder, UNMENTIONED, each.chunk, each.entity, each.origin) for each in gone]
                 self.mentioned |= {each.entity for each in there[key] if each not in gone}
 
     def write(self, tx: Changes) -> None:
         if self._moves:
             tx.acts.drop_mentions([(move.a, move.b) for move in self._moves if move.b is not None])
             tx.moves.add(self._moves)
+
+
+def _merged_since(tx: Changes, moves: Sequence[Move], memories: Collection[int]) -> Iterator[Move]:
+    """What merges have to know of mentions that come back to entities which they made one with others meanwhile."""
+    merges = tx.moves.targets() if moves else {}
+    entities = tx.entities.at({move.b for move in moves if move.b is not None}) if merges else {}
+    if all(row.trash not in merges for row in entities.values()):
+        return
+    known = {(move.receipt, move.a, move.b) for move in tx.moves.of(merges, (MERGED_MENTION,), {m.a for m in moves})}
+    there = {(each.chunk, each.entity) for each in tx.acts.mentions(memories)}
+    for move in moves:
+        chunk, row = move.a, entities.get(move.b or 0)
+        while row is not None and row.trash in merges and (row.trash, chunk, row.key) not in known:
+            kept = tx.entities.at([merges[row.trash]]).get(merges[row.trash])
+            is_new = kept is not None and (chunk, kept.key) not in there and (kept.trash, chunk, kept.key) not in known
+            said = None if move.c is None else [move.c]
+            yield Move(row.trash, MERGED_MENTION, chunk, row.key, kept.key if kept and is_new else None, said)
+            known.add((row.trash, chunk, row.key))
+            row = kept
+        if row is not None:
+            there.add((chunk, row.key))
+
+
+def _brought_by_merges(tx: Changes, moves: Sequence[Move]) -> list[Move]:
+    """What later merges wrote down of mentions that they brought, and that come back by themselves: these stay."""
+    merges = tx.moves.targets() if moves else {}
+    back = {(move.a, move.b): move.receipt for move in moves}
+    noted = tx.moves.of(merges, (MERGED_MENTION,), about={move.a for move in moves}) if merges else []
+    return [move for move in noted if back.get((move.a, move.c), move.receipt) < move.receipt]
 
 
 def _handed_in_before(journal: Sequence[MemoryAct], taken: Collection[int]) -> Callable[[MentionAt], bool]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import Conflict
 from memsweep.gc.named_strength import weakened
-from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name, RelationRecord
+from memsweep.model.graph_rows import UNMENTIONED, Alias, EntityRecord, Mention, Move, Name, RelationRecord
 from memsweep.model.merging import (
     Joined,
     MovedMention,
@@ -143,7 +143,8 @@ class Unmerge:
         if self._kept is not None:
             tx.entities.set([self._kept])
         added, dropped = self._mentions
-        tx.mentions.add(added)
+        owners = {Mention(move.a, move.b): move.said[0] for move in self._of("mention") if move.b and move.said}
+        tx.mentions.add(added, owners)
         tx.mentions.drop(dropped)
         tx.moves.set(self._changed_moves)
         tx.relations.write(self._set.changes())
@@ -158,7 +159,8 @@ class Unmerge:
 
         An earlier one found a mention that was there before this merge, and may be gone since.
         """
-        moved = [MovedMention(move.a, move.b or 0, move.c) for move in self._of("mention")]
+        taken_back = self._taken_back()
+        moved = [MovedMention(move.a, move.b or 0, move.c) for move in self._of("mention") if move.a not in taken_back]
         chunks = {each.chunk for each in moved}
         theirs = self._tx.moves.of(others, ("mention",), about=chunks) if others and chunks else []
         shared: dict[int, int] = {}
@@ -171,6 +173,28 @@ class Unmerge:
         was = {each.chunk: each.source for each in reversed(moved) if (each.chunk, each.target) in back.dropped}
         split = self._split_off((SPLIT_MENTION,), was.keys())
         self._changed_moves += [move._replace(c=was[move.a]) for move in split]
+
+    def _taken_back(self) -> set[int]:
+        """The chunks in which what was kept is mentioned no more, for who did is taken back: undoing that gives back
+        what they had mentioned before the merge."""
+        noted: dict[int, list[Move]] = {}
+        for move in self._of("mention"):
+            noted.setdefault(move.a, []).append(move)
+        live = self._tx.items.live({"chunk": noted.keys()}) if noted else {}
+        memories = {memory for row in live.values() for memory in row.belongs_to}
+        holders = {act.trash for act in self._tx.acts.of_memories(memories) if act.trash} if memories else set()
+        gone = self._tx.moves.of(holders, (UNMENTIONED,), about=noted) if holders else []
+        gone = [move for move in gone if move.b == self._target]
+        for move in gone:
+            back = [(each.b, each.said[0] if each.said else None, each.c) for each in noted[move.a]]
+            ours = [Move(move.receipt, UNMENTIONED, move.a, source, owner) for source, owner, _ in back]
+            if all(target is None for _, _, target in back):  # what was kept was mentioned before
+                self.moves_of_others += ours
+            else:
+                first, *others = ours
+                self._changed_moves.append(move._replace(b=first.b, c=first.c))
+                self.moves_of_others += others
+        return {move.a for move in gone}
 
     def _weaken_relations(self, doing: Operation) -> None:
         """Facts count as they would without what this merge joined to them, if nothing has strengthened them since."""

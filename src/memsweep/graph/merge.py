@@ -151,7 +151,7 @@ class _Merge:
 
     def write(self, tx: Changes, receipt: int) -> None:
         keys = [source.key for source in self._sources]
-        tx.mentions.add(self._chunks.added)
+        tx.mentions.add(self._chunks.added, self._chunks.owners)
         tx.mentions.drop_of(keys)
         tx.relations.write(self._set.changes())
         tx.aliases.put(self._aliases.changed())
@@ -161,7 +161,9 @@ class _Merge:
 
     def _take(self, source: EntityRecord, receipt: int) -> None:
         for chunk, shared in self._chunks.take(source.key):
-            self._note(receipt, "mention", chunk, source.key, None if shared else self.target.key)
+            owner = self._chunks.owners.get(Mention(chunk, source.key))
+            said = None if owner is None else [owner]
+            self._note(receipt, "mention", chunk, source.key, None if shared else self.target.key, said)
         for key in self._set.at(source.key):
             self._take_relation(receipt, source.key, key)
         for name in self._aliases.repoint(source.key, self.target.key):
@@ -215,12 +217,17 @@ class _Chunks:
         for chunk, source in tx.mentions.of(sources):
             self._of[source].append(chunk)
         self._targets = tx.mentions.shared(sources, target)
+        self.owners = tx.mentions.owners(sources)
+        """Of mentions that are not their memories' own, also of those that are added."""
         self.added: list[Mention] = []
 
     def take(self, source: int) -> list[tuple[int, bool]]:
         """The chunks of a source, and whether each mentioned the target already."""
         taken = [(chunk, chunk in self._targets) for chunk in self._of[source]]
-        self.added += [Mention(chunk, self._target) for chunk, shared in taken if not shared]
+        added = {chunk: Mention(chunk, self._target) for chunk, shared in taken if not shared}
+        self.added += added.values()
+        known = ((new, self.owners.get(Mention(chunk, source))) for chunk, new in added.items())
+        self.owners |= {new: owner for new, owner in known if owner is not None}
         self._targets.update(self._of[source])
         return taken
 

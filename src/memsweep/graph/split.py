@@ -45,6 +45,7 @@ class _Part(NamedTuple):
     name: Name
     relations: list[RelationRecord]
     mentions: list[Mention]
+    owners: dict[Mention, int]
     aliases: list[Alias]
     """What the name stood for until now."""
 
@@ -72,7 +73,8 @@ def split(store: Graph, wanted: SplitRequest, new_id: str, receipt_id: str, doin
         for each in part.relations:
             moving.move(each.key, *(new if end == old.key else end for end in each.ends))
         tx.relations.write(moving.changes())
-        tx.mentions.add(Mention(chunk, new) for chunk, _ in part.mentions)
+        owners = {Mention(chunk, new): owner for (chunk, _), owner in part.owners.items()}
+        tx.mentions.add([Mention(chunk, new) for chunk, _ in part.mentions], owners)
         tx.mentions.drop(part.mentions)
         tx.moves.add(list(_moves(part, receipt, new, at)))
         counts = {"relations": len(part.relations)}
@@ -91,7 +93,8 @@ def _find(tx: Changes, wanted: SplitRequest) -> _Part:
     mentions = tx.mentions.in_memories(key, wanted.memories)
     if not relations and not mentions:
         raise BadInput("no part of the entity was chosen; nothing was changed.", hint="Name some relations.")
-    return _Part(old, kind, name, relations, mentions, tx.aliases.at(names=[name]))
+    owners = tx.mentions.owners([key]) if mentions else {}
+    return _Part(old, kind, name, relations, mentions, owners, tx.aliases.at(names=[name]))
 
 
 def _moves(part: _Part, receipt: int, new: int, at: int) -> Iterator[Move]:

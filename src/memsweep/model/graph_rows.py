@@ -125,11 +125,15 @@ class Alias(NamedTuple):
         return self.name_key, self.type_key
 
 
+UNMENTIONED = "unmentioned"
+"""A move of this kind says which chunk mentioned which entity, and whose mention it was, until that was taken back."""
+
+
 class Move(NamedTuple):
     """One thing that a merge or a split moved, as it wrote it down; what the numbers are depends on the kind.
 
     | kind              | a            | b               | c                            | said                     |
-    | mention           | chunk        | source          | target, if that is new       |                          |
+    | mention           | chunk        | source          | target, if that is new       | owner, if not the memory's|
     | subject, object   | relation     | source          |                              |                          |
     | strength          | relation     | other relation  |                              | strengths before, after  |
     | source            | relation     | memory          |                              |                          |

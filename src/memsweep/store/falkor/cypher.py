@@ -115,7 +115,7 @@ ADD_OTHERS_MENTION = """
     MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
 ADD_TRASHED_MENTION = """
     MATCH (c:TrashedChunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)})
-    MERGE (c)-[:MENTIONS]->(e)"""
+    MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
 ADD_RELATION = """
     MATCH (s:Entity {ref: toString(row.subject)}) MATCH (o:Entity {ref: toString(row.object)})
     CREATE (s)-[:RELATED_TO {*row.set}]->(o)"""

@@ -143,6 +143,10 @@ class FalkorMentions(_Rows):
     def of(self, entities: Collection[int]) -> list[Mention]:
         return [Mention(*row) for row in self._tx.ask(own.MENTIONS_OF, keys=sorted(entities))]
 
+    def owners(self, entities: Collection[int]) -> dict[Mention, int]:
+        rows = self._tx.ask(own.OWNERS, keys=sorted(entities))
+        return {Mention(chunk, entity): owner for chunk, entity, owner in rows}
+
     def shared(self, entities: Collection[int], other: int) -> set[int]:
         return {key for (key,) in self._tx.ask(own.SHARED_MENTIONS, keys=sorted(entities), target=other)}
 
@@ -157,10 +161,10 @@ class FalkorMentions(_Rows):
         rows = self._both(own.ENTITIES_NEEDED_BY, entities, receipts=sorted(besides))
         return dict(map(tuple, rows))
 
-    def add(self, mentions: Iterable[Mention]) -> None:
+    def add(self, mentions: Iterable[Mention], owners: Mapping[Mention, int]) -> None:
         """Of a chunk that is live or in the trash: only one of the two steps finds it."""
-        rows = [{"chunk": chunk, "entity": entity} for chunk, entity in mentions]
-        self._tx.do(cypher.ADD_MENTION, rows)
+        rows = [{**each._asdict(), "origin": owners.get(each)} for each in mentions]
+        self._tx.do(cypher.ADD_OTHERS_MENTION, rows)
         self._tx.do(cypher.ADD_TRASHED_MENTION, rows)
 
     def drop(self, mentions: Iterable[Mention]) -> None:

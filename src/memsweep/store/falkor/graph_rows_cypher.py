@@ -76,6 +76,9 @@ DROP_SOURCE = (
 # mentions
 MENTIONS_OF = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(c) RETURN c.key, e.key ORDER BY c.key"""
+OWNERS = """
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[n:MENTIONS]-(c) WHERE n.origin IS NOT NULL
+    RETURN c.key, e.key, n.origin"""
 SHARED_MENTIONS = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(c)
     WITH DISTINCT c MATCH (c)-[:MENTIONS]->(t:Entity {ref: toString($target)}) RETURN c.key"""

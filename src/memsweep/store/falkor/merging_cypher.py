@@ -15,7 +15,7 @@ ADD_MOVE = """
                         said: row.said})"""
 SET_MOVE = """
     MATCH (m:MergeMove {receipt: row.receipt}) WHERE m.place = row.place
-    SET m.a = row.a SET m.c = row.c SET m.said = row.said"""
+    SET m.a = row.a SET m.b = row.b SET m.c = row.c SET m.said = row.said"""
 DROP_MOVES = "MATCH (m:MergeMove {receipt: row}) DELETE m"
 # Another entity stands for one that does not come back, or that is gone for good. Entities are known by their
 # versions, and this is another one: a merge cannot make it as it was.

@@ -82,6 +82,9 @@ class MentionRows(Protocol):
     def of(self, entities: Collection[int]) -> list[Mention]:
         """Of live entities, in the order of the chunks."""
 
+    def owners(self, entities: Collection[int]) -> dict[Mention, int]:
+        """Of live entities: the origins of mentions that are not their memories' own."""
+
     def shared(self, entities: Collection[int], other: int) -> set[int]:
         """The chunks that mention one of these live entities and another one, too."""
 
@@ -94,7 +97,8 @@ class MentionRows(Protocol):
     def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
         """Those that chunks in the trash of other receipts mention, and the last of those receipts."""
 
-    def add(self, mentions: Iterable[Mention]) -> None: ...
+    def add(self, mentions: Iterable[Mention], owners: Mapping[Mention, int]) -> None:
+        """Those that `owners` does not name are their memories' own. One that is there stays whose it was."""
 
     def drop(self, mentions: Iterable[Mention]) -> None: ...
 

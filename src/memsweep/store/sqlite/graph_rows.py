@@ -132,6 +132,9 @@ class SqliteMentions(_Rows):
     def of(self, entities: Collection[int]) -> list[Mention]:
         return [Mention(*row) for row in self._all(own.MENTIONS_OF, as_list(entities))]
 
+    def owners(self, entities: Collection[int]) -> dict[Mention, int]:
+        return {Mention(chunk, entity): owner for chunk, entity, owner in self._all(own.OWNERS, as_list(entities))}
+
     def shared(self, entities: Collection[int], other: int) -> set[int]:
         rows = self._db.execute(own.SHARED_MENTIONS, {"keys": as_list(entities), "other": other})
         return {chunk for (chunk,) in rows}
@@ -147,8 +150,8 @@ class SqliteMentions(_Rows):
         asked = {"keys": as_list(entities), "receipts": as_list(besides)}
         return dict(self._db.execute(own.ENTITIES_NEEDED_BY, asked))
 
-    def add(self, mentions: Iterable[Mention]) -> None:
-        self._db.executemany(own.ADD_MENTION, list(mentions))
+    def add(self, mentions: Iterable[Mention], owners: Mapping[Mention, int]) -> None:
+        self._db.executemany(own.ADD_MENTION, [(*each, owners.get(each)) for each in mentions])
 
     def drop(self, mentions: Iterable[Mention]) -> None:
         self._db.executemany(sql.DROP_MENTION, list(mentions))

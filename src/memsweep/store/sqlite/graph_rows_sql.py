@@ -58,6 +58,9 @@ RESTORE_RELATIONS = "update relation set trash = null where id in (select value 
 
 # mentions
 MENTIONS_OF = "select chunk, entity from mention where entity in (select value from json_each(?)) order by chunk"
+OWNERS = """
+    select chunk, entity, origin from mention
+    where entity in (select value from json_each(?)) and origin is not null"""
 SHARED_MENTIONS = """
     select distinct mention.chunk from mention
     join mention as theirs on theirs.chunk = mention.chunk and theirs.entity = :other
@@ -74,5 +77,6 @@ ENTITIES_NEEDED_BY = """
     group by mention.entity"""
 # The chunk may be in the trash, and its mention is where it is.
 ADD_MENTION = """
-    insert into mention (chunk, entity, trash) select id, ?2, trash from chunk where id = ?1 on conflict do nothing"""
+    insert into mention (chunk, entity, origin, trash) select id, ?2, ?3, trash from chunk where id = ?1
+    on conflict do nothing"""
 DROP_MENTIONS = "delete from mention where entity in (select value from json_each(?))"

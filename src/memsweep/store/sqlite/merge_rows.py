@@ -42,7 +42,7 @@ class SqliteMoves:
         self._db.executemany(merging_sql.ADD_MOVE, rows)
 
     def set(self, changed: Iterable[Move]) -> None:
-        rows = [(move.a, move.c, json.dumps(move.said), move.place) for move in changed]
+        rows = [(move.a, move.b, move.c, json.dumps(move.said), move.place) for move in changed]
         self._db.executemany(merging_sql.SET_MOVE, rows)
 
     def drop(self, receipts: Collection[int]) -> None:

@@ -15,7 +15,7 @@ MOVES = """
       and (:about is null or a in (select value from json_each(:about)))
     order by receipt, rowid"""
 ADD_MOVE = "insert into merge_move (receipt, kind, a, b, c, said) values (?, ?, ?, ?, ?, ?)"
-SET_MOVE = "update merge_move set a = ?, c = ?, said = ? where rowid = ?"
+SET_MOVE = "update merge_move set a = ?, b = ?, c = ?, said = ? where rowid = ?"
 DROP_MOVES = "delete from merge_move where receipt in (select value from json_each(?))"
 _OF_MERGES = "receipt in (select value from json_each(:receipts))"
 # Entities are known by their versions, and a namesake is another one: a merge cannot make it as it was.
