@@ -64,22 +64,27 @@ def remember(
         return Remembered(existing, 0, 0, duplicate_of=existing)
     check_model(store.model(), embedder.model)
     chunks = chunks_of(embedder, tokeniser, draft.text, new_id, chunk_size)
-    new = NewMemory(
-        id=new_id("mem"),
-        draft=draft,
-        content_hash=identity,
-        chunks=chunks,
-        mentions=_mentions(draft, [chunk.text for chunk in chunks], new_id),
-        facts=tuple(NewFact(new_id("rel"), fact) for fact in draft.facts),
-        now=now,
-        edge_rate=edge_rate,
-        actor=actor,
-        origin=origin,
-    )
-    if not find_similar or len(chunks) > 1:
+    memory_id = new_id("mem")
+
+    def add() -> Remembered:
+        new = NewMemory(
+            id=memory_id,
+            draft=draft,
+            content_hash=identity,
+            chunks=chunks,
+            mentions=_mentions(draft, [chunk.text for chunk in chunks], new_id),
+            facts=tuple(NewFact(new_id("rel"), fact) for fact in draft.facts),
+            now=now,
+            edge_rate=edge_rate,
+            actor=actor,
+            origin=origin,
+        )
         return store.add(new, embedder.model)
-    with looking_for_similar(store, chunks[0], new.id, draft.supersedes) as similar:
-        done = store.add(new, embedder.model)
+
+    if not find_similar or len(chunks) > 1:
+        return add()
+    with looking_for_similar(store, chunks[0], memory_id, draft.supersedes) as similar:
+        done = add()
     return done if done.duplicate_of else replace(done, similar=similar())
 
 
