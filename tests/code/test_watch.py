@@ -11,6 +11,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -185,7 +186,11 @@ def test_an_interrupted_index_leaves_whole_files_and_the_next_finishes(home: Pat
         settings = embedder.settings("ollama")
         embedder.mood = "silent"
         process = subprocess.Popen(
-            [*MEMSWEEP, "index", str(repo)], env=environment(home, **settings), stderr=subprocess.PIPE, text=True
+            [*MEMSWEEP, "index", str(repo)],
+            env=environment(home, **settings),
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),  # a job in the background ignores it
         )
         wait_for(lambda: embedder.asked, "the run to embed")
         process.send_signal(signal.SIGINT)
