@@ -93,16 +93,7 @@ def test_whatever_else_is_done_and_undone_between_retractions_all_comes_back(
     @given(acts(*SAID, *UNSAID), ANYBODY)
     def law(acts: list[Act], turns: list[str]) -> None:
         number = next(numbers)
-        memory = app.memory(f"w{number}")
-        memory.remember("There is something.")
-        for place, act in enumerate(acts):
-            do(memory, act, place)
-        before = state(memory, tmp_path / f"{number}-before")
-        standing = in_turn(memory, turns)
-        assert not memory.care.doctor().findings
-        undo_all(memory, list(standing.values()))
-        assert but_for_owners(state(memory, tmp_path / f"{number}-undone")) == but_for_owners(before)
-        assert not memory.care.doctor().findings
+        all_comes_back(app.memory(f"w{number}"), acts, turns, tmp_path / str(number))
 
     law()
 
@@ -119,19 +110,28 @@ def test_whatever_is_done_and_merged_comes_back_the_last_first(
     @given(acts(*SAID, *UNSAID), ANYTHING)
     def law(acts: list[Act], turns: list[str]) -> None:
         number = next(numbers)
-        memory = app.memory(f"w{number}")
-        memory.remember("There is something.")
-        for place, act in enumerate(acts):
-            do(memory, act, place)
-        before = state(memory, tmp_path / f"{number}-before")
-        standing = in_turn(memory, turns, last_first=True)
-        assert not memory.care.doctor().findings
-        for receipt in reversed(standing.values()):
-            memory.sweep.undo(receipt)
-        assert but_for_owners(state(memory, tmp_path / f"{number}-undone")) == but_for_owners(before)
-        assert not memory.care.doctor().findings
+        all_comes_back(app.memory(f"w{number}"), acts, turns, tmp_path / str(number), last_first=True)
 
     law()
+
+
+def all_comes_back(
+    memory: Memory, acts: list[Act], turns: list[str], folder: Path, *, last_first: bool = False
+) -> None:
+    folder.mkdir()
+    memory.remember("There is something.")
+    for place, act in enumerate(acts):
+        do(memory, act, place)
+    before = state(memory, folder / "before")
+    standing = in_turn(memory, turns, last_first=last_first)
+    assert not memory.care.doctor().findings
+    if last_first:
+        for receipt in reversed(standing.values()):
+            memory.sweep.undo(receipt)
+    else:
+        undo_all(memory, list(standing.values()))
+    assert but_for_owners(state(memory, folder / "undone")) == but_for_owners(before)
+    assert not memory.care.doctor().findings
 
 
 def but_for_owners(found: dict[str, Any]) -> dict[str, Any]:
