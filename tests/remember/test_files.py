@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from memsweep import Memory
+from memsweep.app import App
 from memsweep.model.roles import role_of
-from memsweep.model.search import Kind, Owner, Page, Ranked
+from memsweep.model.search import FileWords, Kind, Owner, Page, Ranked
 from memsweep.remember.choosing import Judged, precise
-from memsweep.remember.files import by_file, weights_of_roles
+from memsweep.remember.files import by_file, support_of, weights_of_roles
 from memsweep.store.file.words import words_to_find
 from tests.code.trees import grow
+from tests.support.engines import on_every_engine
 
 PARSER = "def parse_config(path):\n    return read(path)\n"
 
@@ -60,6 +62,16 @@ def test_the_third_passage_of_a_file_waits_for_the_others() -> None:
     assert [row[1] for row in by_file(rows, owners, "anything")] == [0, 1, 6, 7, 2, 3, 4, 5]
 
 
+def test_a_file_with_more_of_the_rare_words_comes_first() -> None:
+    rows = [(-0.9, 1, 0.9, 0.0, 0.0), (-0.8, 2, 0.8, 0.0, 0.0), (-0.7, 3, 0.7, 0.0, 0.0)]
+    owners = {1: Owner(10, "a.py"), 2: Owner(11, "b.py"), 3: Owner(12, "tests/test_c.py")}
+    support = support_of(FileWords(9, [{11: 1, 12: 1}, {11: 3, 12: 9}, {10: 1, 11: 1, 12: 1}]))
+    assert support[12] > support[11] > support[10], "another piece with a word counts, if little"
+    assert [row[1] for row in by_file(rows, owners, "anything")] == [1, 2, 3]
+    assert [row[1] for row in by_file(rows, owners, "anything", support=support)] == [2, 1, 3]
+    assert by_file(rows, owners, "anything", support={99: 1.0}) == by_file(rows, owners, "anything")
+
+
 def paths(page: Page) -> list[str]:
     return [hit.passage.code.path for hit in page.hits if hit.passage.code]
 
@@ -95,6 +107,24 @@ def test_a_report_that_mentions_tests_does_not_ask_for_them(memory: Memory, tmp_
     )
     assert paths(memory.search(report, mode="deep"))[0] == "app/config.py"
     assert paths(memory.search("test parse_config", mode="deep"))[0] == "tests/test_config.py"
+
+
+@on_every_engine
+def test_words_of_files_are_those_of_live_code(app: App, memory: Memory, tmp_path: Path) -> None:
+    shop = tmp_path / "shop"
+    two_pieces = "def ledger():\n    return 1\n\n\nclass Ledger:\n    total = 2\n"
+    grow(shop, {"a.py": two_pieces, "b.py": "def ledger():\n    return 'common'\n", "gone.py": two_pieces})
+    memory.code.index(shop)
+    (shop / "gone.py").unlink()
+    memory.code.index(shop)
+    memory.remember("The ledger is a note, and no file.")
+    store = app.engine.open(memory.workspace_id)
+    words = store.file_words("ledger totals nowhere", 100)
+    assert words.files == 2
+    assert sorted(sorted(pieces.values()) for pieces in words.pieces) == [[1], [1, 2]]
+    assert len(store.file_words("ledger totals", 1).pieces) == 1, "the rarest alone"
+    assert store.file_words("ledger", 3).pieces == [], "too many to look at"
+    assert store.file_words("nowhere", 100) == FileWords(2, [])
 
 
 def test_settings_of_tools_come_behind_sources_unless_they_are_asked_for(memory: Memory, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
@@ -110,6 +110,13 @@ class Candidate(NamedTuple):
     is_code: bool = False
     owner: Owner | None = None
     """Where it is from, if the engine says so without being asked."""
+
+
+class FileWords(NamedTuple):
+    """How many files of code there are, and of each of some words how many pieces of which files, by key, have it."""
+
+    files: int
+    pieces: Sequence[Mapping[int, int]]
 
 
 class Ranked(NamedTuple):

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Literal
 
 from memsweep.model.roles import Role, role_of
-from memsweep.model.search import Owner
+from memsweep.model.search import FileWords, Owner
 from memsweep.remember.fusion import Row
 
 _A_PAGE = 2  # hits of one file before those of others
 _OTHERS = (0.5, 0.3, 0.2, 0.1)  # what the next best passages of a file add to its best
 _EQUAL_DIGITS = 3  # scores that differ further behind are equal
+_WHOLE_FILE = 0.4  # what the words of a whole file are worth beside its best passages
+_AGAIN = 0.4  # how little another piece counts that has the same word; 0 for nothing at all
 _ASKED_FOR = 1 / 5  # the share of the words that speaks of tests where they are what is looked for
 _MENTIONED = 1 / 12  # the same where they are only mentioned
 _UNKNOWN = Owner(0, None)
@@ -44,10 +49,16 @@ _SPEAKS_OF: Mapping[Part, re.Pattern[str]] = {
 }
 
 
-def by_file(rows: Sequence[Row], owners: Mapping[int, Owner], query: str, words: int = 0) -> list[Row]:
+def by_file(
+    rows: Sequence[Row],
+    owners: Mapping[int, Owner],
+    query: str,
+    words: int = 0,
+    support: Mapping[int, float] = MappingProxyType({}),
+) -> list[Row]:
     """The ranking with passages of code weighed by what their file is for, and by what else the file has to say.
 
-    `words`: how many the query has that say something.
+    `words`: how many the query has that say something. `support`: how much whole files have of its rare words, by key.
     """
     weights = weights_of_roles(query, words)
     weighed = settled([_weighed(row, owners.get(row[1]), weights) for row in rows], owners)
@@ -57,9 +68,37 @@ def by_file(rows: Sequence[Row], owners: Mapping[int, Owner], query: str, words:
             of_file.setdefault(owner.memory, []).append(row)
     if not of_file:
         return weighed
-    raised = {found[0][1]: _with_others(found) for found in of_file.values()}
+    raised = {file: [_with_others(found), *found[1:]] for file, found in of_file.items()}
+    backed = {
+        file: support.get(file, 0.0) * weights[_part_of(owners[found[0][1]].path or "")]
+        for file, found in raised.items()
+    }
+    moved = {row[1]: row for found in _with_support(raised, backed) for row in found}
     turn = {row[1]: place // _A_PAGE for found in of_file.values() for place, row in enumerate(found)}
-    return sorted(settled([raised.get(row[1], row) for row in weighed], owners), key=lambda row: turn.get(row[1], 0))
+    return sorted(settled([moved.get(row[1], row) for row in weighed], owners), key=lambda row: turn.get(row[1], 0))
+
+
+def _with_support(files: Mapping[int, Sequence[Row]], support: Mapping[int, float]) -> Iterator[Sequence[Row]]:
+    """The rows of each file, the best first, which gets a share of the best score of all for what the whole file has of
+    the words."""
+    most, best = max(support.values()), min(found[0][0] for found in files.values())
+    if not most:
+        yield from files.values()
+        return
+    for file, found in files.items():
+        head, *others = [((1 - _WHOLE_FILE) * row[0], *row[1:]) for row in found]
+        yield [(head[0] + _WHOLE_FILE * best * support[file] / most, *head[1:]), *others]
+
+
+def support_of(words: FileWords) -> dict[int, float]:
+    """How much each file has of some words: the fewer files have a word the more it counts, and a second piece that has
+    it counts little."""
+    support: dict[int, float] = {}
+    for pieces in words.pieces:
+        rarity = math.log(1 + (words.files - len(pieces) + 0.5) / (len(pieces) + 0.5))
+        for file, times in pieces.items():
+            support[file] = support.get(file, 0.0) + rarity * times * (1 + _AGAIN) / (times + _AGAIN)
+    return support
 
 
 def weights_of_roles(query: str, words: int) -> dict[Part, float]:
@@ -90,6 +129,7 @@ def _weighed(row: Row, owner: Owner | None, weights: Mapping[Part, float]) -> Ro
     return (row[0] * weights[_part_of(owner.path)], *row[1:])
 
 
+@lru_cache(maxsize=20_000)  # a search asks for hundreds, and every search for the same ones
 def _part_of(path: str) -> Part:
     role = role_of(path)
     return "settings" if role == "source" and _SETTINGS.search(path) else role

@@ -125,9 +125,11 @@ def _has_form(name: str) -> bool:
         )
     if "." in name:
         return bool(_DOTTED.fullmatch(name)) and _is_dotted(name.split("."))
-    if match := _NUMBERED.fullmatch(name):
-        return match.group().partition("-")[0] not in NUMBERED_WORDS
-    return bool(_JOINED.fullmatch(name) or _LOWER_HUMPED.fullmatch(name))
+    if "-" in name and _NUMBERED.fullmatch(name):
+        return name.partition("-")[0] not in NUMBERED_WORDS
+    if "_" in name:
+        return bool(_JOINED.fullmatch(name))
+    return name[0].islower() and not name.islower() and bool(_LOWER_HUMPED.fullmatch(name))
 
 
 def _is_dotted(parts: Sequence[str]) -> bool:

@@ -13,7 +13,7 @@ from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ran
 from memsweep.numeric import mean
 from memsweep.remember import other_hits
 from memsweep.remember.choosing import Judged
-from memsweep.remember.files import by_file, settled
+from memsweep.remember.files import by_file, settled, support_of
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.reading import read_the_best
 from memsweep.remember.relevance import relevance_of
@@ -28,6 +28,7 @@ _SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing el
 _HEAD = 5  # how many of a kind say how relevant it is
 _WINDOW = 2000  # characters of a long query that are embedded at a time
 _MOST_WINDOWS = 16
+_MOST_PIECES = 3000  # of code that have the rarest words of a query, whose files are looked at; more find no more
 _OF_CHUNKS = (None, "memory", "code")
 
 
@@ -145,7 +146,9 @@ def _of_chunks(
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
     allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
-    ordered = [by_file(by_tier(rows, owners), owners, query, len(asked)) for rows in allowed if rows]
+    any_code = any(owner.path is not None for owner in owners.values())
+    said = support_of(store.file_words(query, _MOST_PIECES)) if any_code else {}
+    ordered = [by_file(by_tier(rows, owners), owners, query, len(asked), said) for rows in allowed if rows]
     return _OfChunks(ordered, similarity)
 
 

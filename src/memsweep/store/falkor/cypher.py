@@ -182,6 +182,13 @@ COUNT_EACH = """
     WITH words, having WHERE having > 0 RETURN words, having"""
 COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"
 COUNT_FILES = "MATCH (m:Memory {source: 'code_indexer'}) RETURN count(m)"
+COUNT_LIVE_FILES = "MATCH (m:Memory {source: 'code_indexer'}) WHERE NOT m.stale RETURN count(m)"
+FILES_HAVING = """
+    UNWIND $words AS words
+    CALL { WITH words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node
+           WITH node AS c MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE m.path IS NOT NULL AND NOT m.stale
+           RETURN m.key AS file, count(c) AS pieces }
+    RETURN words, file, pieces"""
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
 EMBEDDED = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key"
 # As one text, like the terms below: a search asks for some hundreds.

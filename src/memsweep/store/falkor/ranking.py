@@ -41,11 +41,16 @@ class Ranking:
 
     def words_for(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
         """The words to ask for, each with the number of chunks that have it."""
+        having = self.having(query, replies)
+        return {word: having[word] for word in rarest(having, _live(replies))} if having else {}
+
+    def having(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
+        """How many chunks have each word of a query; those that none has are not in it."""
         words = _askable(query)
         if not words:
             return {}
-        (((total,),), hidden, counts) = replies
-        total -= len(hidden)
+        _, hidden, counts = replies
+        total = _live(replies)
         if not 0.9 * self._counted_at <= total <= 1.1 * self._counted_at or total < _SMALL:
             if self._frequency and len(self._uncounted(words)) < len(words):
                 counts = self._graph.ask_all(_counting(words))[0]
@@ -54,8 +59,7 @@ class Ranking:
         # What nobody has is asked again next time: it may have been added by then.
         self._frequency |= {word: counted[said] for word in words if (said := any_of([word])) in counted}
         uncounted = _having([set(terms.split(" ")) for _, terms in hidden], words)
-        having = {word: count for word in words if (count := self._frequency.get(word, 0) - uncounted[word]) > 0}
-        return {word: having[word] for word in rarest(having, total)}
+        return {word: count for word in words if (count := self._frequency.get(word, 0) - uncounted[word]) > 0}
 
     def _uncounted(self, words: Sequence[str]) -> list[str]:
         if self._counted_at < _SMALL:
@@ -66,6 +70,12 @@ class Ranking:
         """How well each chunk answers, by key; `texts` are their terms."""
         total = max(self._counted_at, *words.values()) if words else 0
         return scores(texts, [(weight_of(total, having), terms_of_word(word)) for word, having in words.items()])
+
+
+def _live(replies: Sequence[list[Row]]) -> int:
+    """How many chunks count."""
+    ((total,),), hidden, _ = replies
+    return int(total) - len(hidden)
 
 
 def _askable(query: str) -> list[str]:

@@ -10,6 +10,7 @@ from memsweep.model.origin import stored_origin
 from memsweep.model.search import (
     Candidate,
     FactWords,
+    FileWords,
     Filters,
     HeldBack,
     Kind,
@@ -22,8 +23,11 @@ from memsweep.model.search import (
     stream_and_position,
 )
 from memsweep.store.falkor import cypher, graph_cypher, origin_cypher, origins
+from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Row
+from memsweep.store.falkor.words import any_of
+from memsweep.store.file.words import rare
 from memsweep.store.passage_row import passage_of
 
 _LAST_LETTER = "\U0010ffff"  # comes behind every other
@@ -48,6 +52,15 @@ def smaller_kind(graph: GraphHandle) -> Kind | None:
     if not 0 < files < everything:
         return None
     return "memory" if 2 * files > everything else "code"
+
+
+def file_words(graph: GraphHandle, ranking: Ranking, query: str, most: int) -> FileWords:
+    ((files,),), *counts = graph.ask_all((cypher.COUNT_LIVE_FILES, {}), *ranking.asked(query))
+    words = [any_of([word]) for word in rare(ranking.having(query, counts), most)] if files else []
+    pieces: dict[str, dict[int, int]] = {word: {} for word in words}
+    for word, file, times in graph.ask(cypher.FILES_HAVING, words=words) if words else ():
+        pieces[word][file] = times
+    return FileWords(files, list(pieces.values()))
 
 
 def statements_about(graph: GraphHandle, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:

@@ -7,7 +7,18 @@ from datetime import datetime
 
 from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, vector_bytes
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import (
+    Candidate,
+    FactWords,
+    FileWords,
+    Filters,
+    HeldBack,
+    Kind,
+    Owner,
+    Passage,
+    Place,
+    Statement,
+)
 from memsweep.model.times import moment_or_none, to_micros
 from memsweep.store.falkor import (
     candidates,
@@ -115,6 +126,9 @@ class FalkorStore:
         if known is not None and known.dimension != len(vector):
             raise other_query_model(known)
         return candidates.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
+
+    def file_words(self, query: str, most: int) -> FileWords:
+        return searching.file_words(self._graph, self._ranking, query, most)
 
     def revision(self, *, now: bool) -> str:
         if now:

@@ -58,9 +58,14 @@ def _both_ends(query: str) -> str:
     return query if len(query) <= 2 * _READ else f"{query[:_READ]} {query[-_READ:]}"
 
 
+def is_small(chunks: int) -> bool:
+    """Whether words are counted for every query, since that takes no time."""
+    return chunks <= _SMALL
+
+
 def needs_counts(words: Sequence[str], chunks: int) -> bool:
     """Whether some of the words have to be left out, which depends on how many chunks have them."""
-    return chunks > _SMALL or len(words) > MAX_WORDS
+    return not is_small(chunks) or len(words) > MAX_WORDS
 
 
 def depth_of(depth: int, chunks: int) -> int:
@@ -74,7 +79,16 @@ def rarest(having: dict[str, int], chunks: int) -> list[str]:
     Postings decide what a query costs, so in a large workspace words are taken until their chunks add up to about half
     of all, or to the most that can be read in time; measured, that costs no recall and spares the long questions.
     """
-    room = min(_POSTINGS_SHARE * chunks, _MOST_POSTINGS) if chunks > _SMALL else float("inf")
+    return _within(having, min(_POSTINGS_SHARE * chunks, _MOST_POSTINGS) if not is_small(chunks) else float("inf"))
+
+
+def rare(having: dict[str, int], most: int) -> list[str]:
+    """The rarest words, as long as the chunks that have them add up to no more than that; perhaps none."""
+    return _within({word: count for word, count in having.items() if count <= most}, most)
+
+
+def _within(having: dict[str, int], room: float) -> list[str]:
+    """The rarest words whose chunks there is room for, but one at least."""
     chosen: list[str] = []
     latest_first = list(reversed(having))
     for word in sorted(latest_first, key=having.__getitem__)[:MAX_WORDS]:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
+from memsweep.model.search import (
+    Candidate,
+    FactWords,
+    FileWords,
+    Filters,
+    HeldBack,
+    Kind,
+    Owner,
+    Passage,
+    Place,
+    Statement,
+)
 
 
 class SearchIndex(Protocol):
@@ -24,6 +35,9 @@ class SearchIndex(Protocol):
         """Facts of which an end or the relation is asked for: those first of which most parts are, then the newest.
 
         What only code says is left out: it is found as code. `ended`: facts that hold no more are wanted, too."""
+
+    def file_words(self, query: str, most: int) -> FileWords:
+        """The rarest words of a query in live files of code: as many of them as stand in `most` chunks in all."""
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         """The newest chunks: the answer to a query without words."""

@@ -23,6 +23,13 @@ HIDDEN_CHUNKS = f"""
           where memory.stale and memory.trash is null union {superseded_chunks(False)}) as hidden
     cross join chunk on chunk.id = hidden.key join chunk_fts_docsize on chunk_fts_docsize.id = chunk.id
     where chunk.trash is null"""
+_NOT_LIVE = "select id from memory where stale union all select id from memory where trash is not null"
+COUNT_FILES = f"select count(*) from code_file where memory not in ({_NOT_LIVE})"
+FILES_HAVING = """
+    select chunk.memory, count(*) from chunk_fts cross join chunk on chunk.id = chunk_fts.rowid
+    where chunk_fts match ? and chunk.memory in (select memory from code_file)
+      and chunk.memory not in (select id from memory where stale)
+    group by chunk.memory"""
 COUNT_MATCHES = "select count(*) from chunk_fts where chunk_fts match ?"
 # The plus keeps the full text from being asked once for each of them.
 WORD_COUNTS = """

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from memsweep.model.search import Candidate, FactWords, Filters, Kind, Owner, Passage, Place, Statement, statement
+from memsweep.model.search import (
+    Candidate,
+    FactWords,
+    FileWords,
+    Filters,
+    Kind,
+    Owner,
+    Passage,
+    Place,
+    Statement,
+    statement,
+)
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.suspects import SUSPECTS
@@ -105,6 +116,13 @@ def _found_by_words(
     hidden = hidden_chunks(db) if any(_any_hidden(db)) else Hidden([], 0)
     chunks = totals(db)[0] - hidden.chunks
     return _by_words(db, words.words(db, query, chunks, hidden), hidden, filters, depth_of(depth, chunks))
+
+
+def file_words(db: apsw.Connection, words: WordQuery, query: str, most: int) -> FileWords:
+    files: int = one(db, search_sql.COUNT_FILES)
+    hidden = hidden_chunks(db) if any(_any_hidden(db)) else Hidden([], 0)
+    rare = words.rare(db, query, totals(db)[0] - hidden.chunks, hidden, most) if files else []
+    return FileWords(files, [dict(db.execute(search_sql.FILES_HAVING, (any_of([word]),))) for word in rare])
 
 
 def _by_words(

@@ -21,7 +21,18 @@ from memsweep.store.stored import expect, texts
 
 if TYPE_CHECKING:
     from memsweep.model.memory import Memory, MemoryDraft, NewMemory, Remembered, Stats
-    from memsweep.model.search import Candidate, FactWords, Filters, HeldBack, Kind, Owner, Passage, Place, Statement
+    from memsweep.model.search import (
+        Candidate,
+        FactWords,
+        FileWords,
+        Filters,
+        HeldBack,
+        Kind,
+        Owner,
+        Passage,
+        Place,
+        Statement,
+    )
     from memsweep.model.workspace import EmbeddingModel
     from memsweep.store.sqlite.code import SqliteCodeFiles
     from memsweep.store.sqlite.collector import SqliteCollector
@@ -170,6 +181,10 @@ class SqliteStore:
         with self._pool.reading() as db:
             searching.check_dimension(db, len(vector))
             return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
+
+    def file_words(self, query: str, most: int) -> FileWords:
+        with self._pool.reading() as db:
+            return searching.file_words(db, self._words, query, most)
 
     def revision(self, *, now: bool) -> str:
         with self._pool.reading() as db:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from memsweep.store.file.connect import one
-from memsweep.store.file.words import needs_counts, rarest, stems_of, words_to_find
+from memsweep.store.file.words import is_small, needs_counts, rare, rarest, stems_of, words_to_find
 from memsweep.store.sqlite import search_sql
 from memsweep.store.sqlite.live_words import Hidden, having
 
@@ -22,16 +22,23 @@ class WordQuery:
     def words(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden) -> list[str]:
         """For a workspace of so many chunks, and some that do not count."""
         words = words_to_find(query)
-        return self._rarest(db, words, chunks, hidden) if needs_counts(words, chunks) else words
+        if not needs_counts(words, chunks):
+            return words
+        return rarest(self._counts(db, words, chunks, hidden), chunks) or words[:1]
 
-    def _rarest(self, db: apsw.Connection, words: list[str], chunks: int, hidden: Hidden) -> list[str]:
+    def rare(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden, most: int) -> list[str]:
+        """The rarest, which stand in `most` chunks in all; perhaps none."""
+        return rare(self._counts(db, words_to_find(query), chunks, hidden), most)
+
+    def _counts(self, db: apsw.Connection, words: list[str], chunks: int, hidden: Hidden) -> dict[str, int]:
         if hidden.keys:
             counts = zip(words, having(db, words, hidden), strict=True)
-            return rarest({word: count for word, count in counts if count}, chunks) or words[:1]
+            return {word: count for word, count in counts if count}
+        if is_small(chunks):
+            return {word: count for word in words if (count := count_of(db, word))}
         if not 0.9 * self._counted_at <= chunks <= 1.1 * self._counted_at or len(self._frequency) > _MOST_COUNTS:
             self._frequency, self._counted_at = {}, chunks
-        known = {word: count for word in words if (count := self._count(db, word))}
-        return rarest(known, chunks) or words[:1]
+        return {word: count for word in words if (count := self._count(db, word))}
 
     def _count(self, db: apsw.Connection, word: str) -> int:
         if word not in self._frequency:
