@@ -145,11 +145,16 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, Any]:
 def variables() -> Mapping[str, tuple[str, ...]]:
     """Every environment variable and the setting it stands for."""
     names: dict[str, tuple[str, ...]] = {}
-    hints = get_type_hints(Settings)
+    hints = _hints(Settings)
     for name in about(Settings):
         inner = [(name, sub) for sub in about(hints[name])] if is_frozen(hints[name]) else [(name,)]
         names |= {"MEMSWEEP_" + "_".join(path).upper(): path for path in inner}
     return names
+
+
+@cache
+def _hints(kind: type[Any]) -> dict[str, Any]:
+    return get_type_hints(kind)
 
 
 def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
@@ -160,13 +165,13 @@ def _merge(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     return joined
 
 
-def _build(kind: type[Any], values: dict[str, Any], prefix: str) -> Any:
+def _build(kind: Any, values: dict[str, Any], prefix: str) -> Any:
     known = about(kind)
     if unknown := sorted(values.keys() - known.keys()):
         raise BadSetting(
             f"the setting {prefix}{unknown[0]:.100} is unknown.", hint=f"Known here: {', '.join(sorted(known))}."
         )
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     return kind(**{key: _setting(hints[key], value, known[key], prefix + key) for key, value in values.items()})
 
 

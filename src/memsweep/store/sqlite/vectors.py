@@ -15,7 +15,7 @@ import struct
 import threading
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +102,14 @@ class VectorIndex:
         paths = [(last, self._path(last, generation)) for last in self._lasts(generation, newest or 0)]
         return [path.name for last, path in paths if not _agrees(path, dimension, db.execute(sql.VECTORS_TO, (last,)))]
 
-    def _files(self) -> Iterator[Path]:
-        return self._stem.parent.glob(f"{self._stem.name}.*.vec")
+    def _files(self, ending: str = ".vec") -> list[Path]:
+        # No glob: it compiles a pattern for each workspace, which takes longer than to read a small folder.
+        folder, beginning = self._stem.parent, f"{self._stem.name}."
+        try:
+            names = os.listdir(folder)
+        except OSError:
+            return []
+        return [folder / name for name in names if name.startswith(beginning) and name.endswith(ending, len(beginning))]
 
     def _reset(self, generation: object) -> None:
         self._generation, self._last, self._file, self._tail = generation, 0, None, None
@@ -158,7 +164,7 @@ class VectorIndex:
             self._file, self._tail = _read(path, dimension), None
         except (OSError, ValueError):
             return  # no space, or a folder that cannot be written: the private tail serves as well
-        for other in (*self._files(), *path.parent.glob(f"{self._stem.name}.*.draft")):
+        for other in (*self._files(), *self._files(".draft")):
             if other != path:
                 with contextlib.suppress(OSError):
                     other.unlink()
