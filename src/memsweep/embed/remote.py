@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import EmbedderError
@@ -11,11 +11,21 @@ from memsweep.model.text import without_password
 from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
     import numpy as np
     import numpy.typing as npt
 
 _BATCH = 64
+
+
+@cache
+def _certificates() -> ssl.SSLContext:
+    """Read once in a process: that takes longer than a request."""
+    import httpx
+
+    return httpx.create_ssl_context()
 
 
 class _RemoteEmbedder:
@@ -50,7 +60,7 @@ class _RemoteEmbedder:
     def _client(self) -> httpx.Client:
         import httpx
 
-        return httpx.Client(headers=self._headers, timeout=self._timeout)
+        return httpx.Client(headers=self._headers, timeout=self._timeout, verify=_certificates())
 
     def _ask(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
         import httpx
