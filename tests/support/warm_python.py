@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
+import marshal
 import os
 import runpy
 import select
@@ -52,49 +52,58 @@ def warm_python() -> list[str]:
 def main(place: str) -> None:
     """Fork until standard input ends."""
     warm_up()
-    signal.signal(signal.SIGCHLD, _reap)
+    ended, tell = os.pipe()
+    os.set_blocking(tell, False)
+    signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    lines: dict[int, socket.socket] = {}  # to whom each child belongs
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(place)
         listening.listen(64)
         print("ready", flush=True)
-        while sys.stdin not in select.select([sys.stdin, listening], [], [])[0]:
-            line, _ = listening.accept()
-            if os.fork() == 0:
-                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                listening.close()
-                _see_to(line)
+        while True:
+            ready = select.select([sys.stdin, listening, ended, *lines.values()], [], [])[0]
+            if sys.stdin in ready:
                 return
-            line.close()
+            for child, line in lines.items():
+                if line in ready:  # nobody is there any more who could wait for it
+                    os.kill(child, signal.SIGKILL)
+            if ended in ready:
+                os.read(ended, 1 << 16)
+            _tell_who_ended(lines)
+            if listening in ready:
+                _fork(listening, lines)
 
 
-def _reap(*_: object) -> None:
+def _tell_who_ended(lines: dict[int, socket.socket]) -> None:
     with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+        while True:
+            child, status = os.waitpid(-1, os.WNOHANG)
+            if not child:
+                return
+            with lines.pop(child) as line, contextlib.suppress(OSError):
+                line.sendall(os.waitstatus_to_exitcode(status).to_bytes(hand_over.STATUS_BYTES, "big", signed=True))
 
 
-def _see_to(line: socket.socket) -> None:
-    """In a child: fork once more, and say how that one ended to whom it belongs."""
+def _fork(listening: socket.socket, lines: dict[int, socket.socket]) -> None:
+    line, _ = listening.accept()
     length, pipes, _, _ = socket.recv_fds(line, 4, 3)
-    order = json.loads(line.recv(int.from_bytes(length, "big"), socket.MSG_WAITALL))
+    order = line.recv(int.from_bytes(length, "big"), socket.MSG_WAITALL) if length else b""
+    if not order:  # it was killed before it could say anything
+        line.close()
+        return
     child = os.fork()
     if child == 0:
-        take_place((pipes[0], pipes[1], pipes[2]), order["env"], order["folder"])
-        _end(_status_of(*order["arguments"]))
-    for descriptor in (0, 1, *pipes):
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for open_one in (listening, line, *lines.values()):
+            open_one.close()
+        what = marshal.loads(order)
+        take_place((pipes[0], pipes[1], pipes[2]), what["env"], what["folder"])
+        _end(_status_of(*what["arguments"]))
+    for descriptor in pipes:
         os.close(descriptor)
-    threading.Thread(target=_end_with, args=(line, child), daemon=True).start()
-    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    with contextlib.suppress(BrokenPipeError):
-        line.sendall(status.to_bytes(hand_over.STATUS_BYTES, "big", signed=True))
-    os._exit(0)
-
-
-def _end_with(line: socket.socket, child: int) -> None:
-    """Nobody is there any more who could wait for it."""
-    if not line.recv(1):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child, signal.SIGKILL)
+    lines[child] = line
 
 
 def _status_of(option: str, what: str, *arguments: str) -> int:
