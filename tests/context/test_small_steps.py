@@ -115,6 +115,7 @@ def test_segments_are_found_by_their_file(segments: Segments, session: list[Cont
 
 
 @on_every_engine
+@pytest.mark.slow
 def test_the_old_read_of_a_file_goes_though_it_is_not_its_turn(make: Callable[..., App]) -> None:
     window = make(MEMSWEEP_CONTEXT_LAST_N="0").memory().context("session")
     window.configure(soft_tokens=10**5, hard_tokens=10**6, batch=1)

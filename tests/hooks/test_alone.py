@@ -68,6 +68,7 @@ def test_it_is_answered_beside_a_damaged_file_of_vectors(
 
 
 @pytest.mark.usefixtures("notes")
+@pytest.mark.slow
 def test_a_prompt_of_any_length_is_read(prompt: Prompt, home: Path) -> None:
     assert prompt("word " * 20_000) == ""
     assert FACT in prompt(f"{ASKED} {'x' * 100_000}") or runs(home)[-1]["outcome"] == "nothing to say"

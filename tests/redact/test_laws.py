@@ -65,6 +65,7 @@ def test_one_secret_that_two_rules_find_has_the_name_of_its_provider() -> None:
     assert redacted(f'API_KEY = "{key}"') == ('API_KEY = "[secret: aws-access-key]"', ("aws-access-key",))
 
 
+@pytest.mark.slow
 def test_no_neighbour_hides_a_secret() -> None:
     """A rule that looks further than it should finds what is none there, and misses what stands nearer."""
     neighbours = [*negatives(), *(each.text for each in positives())]

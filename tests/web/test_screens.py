@@ -107,6 +107,7 @@ def test_what_is_not_in_a_plan_cannot_be_spared_and_nothing_happens(memory: Memo
     assert memory.get(old).text == "Old."
 
 
+@pytest.mark.slow
 def test_looking_at_everything_changes_nothing(memory: Memory, browser) -> None:
     """A GET is never destructive: no audit line, no plan, no change of any memory."""
     (own,) = expired(memory, "Old.")
