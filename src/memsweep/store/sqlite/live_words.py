@@ -16,6 +16,7 @@ from memsweep.model.frozen import frozen
 from memsweep.store.file.connect import one
 from memsweep.store.file.words import any_of
 from memsweep.store.sqlite import search_sql
+from memsweep.store.sqlite.lists import as_numbers
 
 K, B = 1.2, 0.75  # as in the full text
 _LEAST = 1e-6
@@ -66,10 +67,8 @@ def scores(db: apsw.Connection, words: Sequence[str], hidden: Hidden, chosen: Co
 
 def having(db: apsw.Connection, words: Sequence[str], hidden: Hidden) -> list[int]:
     """How many chunks that count have each word."""
-    counts = [int(one(db, search_sql.COUNT_MATCHES, (any_of([word]),))) for word in words]
-    for _, _, times in _counted(db, words, hidden.keys) if hidden.keys else ():
-        counts = [count - bool(there) for count, there in zip(counts, times, strict=True)]
-    return counts
+    asked = json.dumps([any_of([word]) for word in words])
+    return [count for (count,) in db.execute(search_sql.COUNT_LIVE, (as_numbers(hidden.keys), asked))]
 
 
 def _counted(db: apsw.Connection, words: Sequence[str], keys: Collection[int]) -> Iterator[tuple[int, int, list[int]]]:

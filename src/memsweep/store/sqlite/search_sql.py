@@ -30,8 +30,11 @@ FILES_HAVING = """
     where chunk_fts match ? and chunk.memory in (select memory from code_file)
       and chunk.memory not in (select id from memory where stale)
     group by chunk.memory"""
-COUNT_MATCHES = "select count(*) from chunk_fts where chunk_fts match ?"
 # The plus keeps the full text from being asked once for each of them.
+COUNT_LIVE = """
+    select (select count(*) from chunk_fts
+            where chunk_fts match asked.value and +rowid not in (select value from json_each(?1)))
+    from json_each(?2) as asked order by asked.key"""
 WORD_COUNTS = """
     select rowid, word_counts(chunk_fts) from chunk_fts
     where chunk_fts match ? and +rowid in (select value from json_each(?))"""
