@@ -202,3 +202,53 @@ def test_a_vector_set_of_falkor_that_is_far_behind_catches_up_with_all(
     keeper._vectors.forget(0)  # type: ignore[attr-defined]
     keeper.repair("vector_files", [], actor="test", now=datetime.now(UTC))
     assert vectors_of(app) == (11, 11)
+
+
+def test_a_vector_set_of_falkor_gets_what_others_left_behind_also_from_one_who_wrote_before(
+    app: App, home: Home
+) -> None:
+    other = make_app(load_settings(home.variables))
+    apps = (app, app, other, app, other, other, app, app)
+    for number, each in enumerate(apps):
+        each.memory().remember(f"the lamp of room {number} is broken")
+        assert vectors_of(app) == (number, number + 1)
+    app.engine.open("default").keeper._vectors.forget(0)  # type: ignore[attr-defined]
+    app.memory().remember("the lamp of the hall is broken")
+    assert vectors_of(app) == (len(apps), len(apps) + 1)
+    app.memory().remember("the lamp of the hall is broken")  # which adds nothing, and takes the last one along
+    app.memory().remember("the lamp of the cellar is broken")
+    assert vectors_of(app) == (len(apps) + 1, len(apps) + 2)
+    other.close()
+    assert app.engine.open("default").keeper.examine() == []
+
+
+def test_what_is_added_during_a_search_of_falkor_is_found(
+    app: App, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = app.memory()
+    memory.remember("the lamp of room 1 is broken")
+    memory.search("lamp")
+    other = make_app(load_settings(home.variables))
+    look = GraphHandle.look
+
+    def late(graph: GraphHandle, *asked: Any, **steady: Any) -> Any:
+        """Somebody writes between the opening of the workspace and the first look."""
+        monkeypatch.setattr(GraphHandle, "look", look)
+        other.memory().remember("the lamp of room 2 is broken")
+        return graph.look(*asked, **steady)
+
+    monkeypatch.setattr(GraphHandle, "look", late)
+    hits = memory.search("lamp of room 2", mode="deep").hits
+    other.close()
+    assert hits[0].passage.text == "the lamp of room 2 is broken"
+    assert "similarity" in hits[0].why
+
+
+def test_falkor_knows_at_once_that_hits_were_read_though_no_search_waits_for_that(app: App) -> None:
+    memory = app.memory()
+    made = memory.remember("the lamp of room 1 is broken")
+    graph = graph_of(app)
+    for number in range(1, 20):
+        at = datetime(2100, 1, 1, 0, number, tzinfo=UTC)
+        app.engine.open("default").mark_seen({made.memory_id: at})
+        assert graph.ask("MATCH (m:Memory) RETURN m.last_seen_at") == [[int(at.timestamp() * 1_000_000)]]

@@ -19,6 +19,8 @@ class Proxy:
     def __init__(self, target: int, *, tls: ssl.SSLContext | None = None) -> None:
         self.lose_reply_to = b""
         """The client is cut off instead of getting the reply to a request with these bytes in it."""
+        self.bytes_heard = 0
+        """Of such a reply it still gets so many."""
         self.lost = 0
         self._target, self._tls = target, tls
         self._open: set[socket.socket] = set()
@@ -82,6 +84,7 @@ class Proxy:
                 if self._doomed is client:
                     self._doomed = None
                     self.lost += 1
+                    client.sendall(answer[: self.bytes_heard])
                     break
                 client.sendall(answer)
             client.shutdown(socket.SHUT_RDWR)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import repeat
+from operator import neg
 from typing import Any, NamedTuple
 
 from memsweep.model.frozen import replace
@@ -14,7 +16,9 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
 from memsweep.store.falkor.wire import Query, Row, rows_of
 from memsweep.store.falkor.words import any_of
+from memsweep.store.falkor.writing import model_of
 from memsweep.store.file.words import depth_of
+from memsweep.store.refusals import other_query_model
 
 Spot = tuple[Place | None, bool, Owner | None]  # its place, whether it is code, where it is from if that was said
 _ANYWHERE: Spot = None, False, None
@@ -33,77 +37,98 @@ class _Known(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What was looked at: the terms of what the words found, what is near and passes, the vectors of that."""
+    """What was looked at, at which revision: the terms of what the words found, the cosines of what is near and
+    passes."""
 
+    revision: int
     terms: dict[int, str]
-    live: list[Row]
-    embeddings: list[Row]
+    near: dict[int, float]
 
 
 def candidates(
     graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, filters: Filters, depth: int
 ) -> list[Candidate]:
     """Three times there and back: what both ways must know, what they find, the vectors of what only words found."""
+    _check_dimension(graph, vector)
     where = where_of(graph, filters)
     reach = depth + depth // 4  # of those that are near nearly all pass
     known = _first_look(graph, ranking, vectors, query, vector, reach)
-    deep = depth_of(depth, ranking.chunks)
     at: dict[int, Spot] = {}
-    terms, live, embeddings = _second_look(graph, known, filters, where, 2 * deep, at)
-    by_words = _by_words(graph, ranking, known.words, where, deep, terms, at)
-    near = _near(graph, vector, live, embeddings, at)
-    all_of_them = known.all_of_them
+    seen = _second_look(graph, known, vector, where, _words_reach(depth, ranking), at, of_all=_all_pass(filters, known))
+    if seen.revision != known.revision:  # something was written since the workspace was opened
+        graph.meta()
+        _check_dimension(graph, vector)
+        known = _first_look(graph, ranking, vectors, query, vector, reach)
+        seen = _second_look(graph, known, vector, where, _words_reach(depth, ranking), at, of_all=False)
+    by_words = _by_words(graph, ranking, known.words, where, depth_of(depth, ranking.chunks), seen.terms, at)
+    near, all_of_them = seen.near, known.all_of_them
     while len(near) < depth and not all_of_them:
         reach *= 8
         keys, all_of_them = _look_again(graph, vectors, vector, reach)
-        live, embeddings = graph.ask_together(*_judging(keys, where))
-        near = _near(graph, vector, live, embeddings, at)
-    near = dict(sorted(near.items(), key=lambda item: (-item[1], item[0]))[:depth])
+        near = _near(graph, vector, graph.ask_together(*_judging(keys, where)), at)
+    near = _highest(near, depth)
     unscored = sorted(by_words.keys() - near.keys())
-    rest = graph.ask(cypher.EMBEDDINGS, refs=list(map(str, unscored))) if unscored else []
-    similarity = near | cosines(vector, rest)
-    found = sorted(by_words.keys() | near.keys())
-    return [Candidate(key, by_words.get(key, 0.0), similarity.get(key, 0.0), *at[key]) for key in found]
+    rest = cosines(vector, graph.ask(cypher.EMBEDDINGS, refs=list(map(str, unscored)))) if unscored else {}
+    return _all_of(by_words, near | rest, at)
+
+
+def _all_of(by_words: Mapping[int, float], similarity: Mapping[int, float], at: Mapping[int, Spot]) -> list[Candidate]:
+    found = sorted(by_words.keys() | similarity.keys())
+    if not found:
+        return []
+    scores = (map(each.get, found, repeat(0.0)) for each in (by_words, similarity))
+    rows = zip(found, *scores, *zip(*map(at.__getitem__, found), strict=True), strict=True)
+    return list(map(tuple.__new__, repeat(Candidate), rows))  # a quarter of the time of one call for each
+
+
+def _check_dimension(graph: GraphHandle, vector: bytes) -> None:
+    """A query was embedded before: the workspace may have changed its model in between."""
+    known = model_of(graph.seen)
+    if known is not None and known.dimension != len(vector):
+        raise other_query_model(known)
+
+
+def _words_reach(depth: int, ranking: Ranking) -> int:
+    """How many that the words found are looked at."""
+    return 2 * depth_of(depth, ranking.chunks)
 
 
 def _first_look(
     graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, reach: int
 ) -> _Known:
+    seen = graph.seen
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
     files, facts = graph.question(cypher.COUNT_FILES), graph.question(cypher.COUNT_RELATIONS)
-    look = vectors.look_near(graph.seen["generation"], vector, reach)
+    look = vectors.look_near(seen["generation"], vector, reach)
     lacking = graph.question(look.lacking[0], **look.lacking[1])
     asked = [*counting, facts, files, lacking, *look.commands]
-    seen, replies = graph.look(asked, steady=[*counting[:2], facts, files, lacking])
+    replies = graph.look(seen["revision"], asked, steady=[*counting[:2], facts, files, lacking])
     *counts, _, ((code,),), behind = [rows_of(reply) for reply in replies[: len(counting) + 3]]
     words = ranking.words_for(query, counts)
-    if seen["generation"] == look.generation:
-        near = vectors.nearest(look, behind, replies[len(counting) + 3 :], vector, reach)
-    else:
-        near = _look_again(graph, vectors, vector, reach)
+    near = vectors.nearest(look, behind, replies[len(counting) + 3 :], vector, reach)
     hidden = frozenset(row[0] for row in counts[1]) if counts else frozenset[int]()
     return _Known(seen["revision"], words, hidden, code > 0, *near)
 
 
 def _second_look(
-    graph: GraphHandle, known: _Known, filters: Filters, where: Where, reach: int, at: dict[int, Spot]
+    graph: GraphHandle, known: _Known, vector: bytes, where: Where, reach: int, at: dict[int, Spot], *, of_all: bool
 ) -> _Seen:
-    """All of it at one moment.
+    """All of it at one moment. `of_all` says that no memory need be looked at, which would take twice as long; where
+    all chunks are near it is done all the same, for then nothing is left to be asked about them."""
+    matching = [_matching(known.words, None if of_all else where, reach)] if known.words else []
+    alone = of_all and not known.all_of_them
+    judging = [(cypher.NEAR_OF_ALL, {"refs": list(map(str, known.near))})] if alone else _judging(known.near, where)
+    ((revision,),), *rows = graph.ask_together((gc_cypher.REVISION, {}), *matching, *judging)
+    terms = _matched(graph, rows.pop(0), at) if matching else {}
+    if of_all and known.hidden:
+        terms = {key: text for key, text in terms.items() if key not in known.hidden}
+    near = _near_alone(graph, vector, known.hidden, rows[0], at) if alone else _near(graph, vector, rows, at)
+    return _Seen(revision, terms, near)
 
-    Where all chunks pass but those that are known not to count, and none is code, the words need not ask for the
-    memories, which would take twice as long; unless something was written since the first look.
-    """
-    if not known.words:
-        return _Seen({}, *graph.ask_together(*_judging(known.near, where)))
-    of_all = not known.any_code and _asks_for_nothing(filters, known)
-    matching = _matching(known.words, None if of_all else where, reach)
-    ((revision,),), matches, *rest = graph.ask_together(
-        (gc_cypher.REVISION, {}), matching, *_judging(known.near, where)
-    )
-    if of_all and revision != known.revision:
-        (matches,) = graph.ask_all(_matching(known.words, where, reach))
-    terms = _matched(graph, matches, at)
-    return _Seen({key: text for key, text in terms.items() if key not in known.hidden} if of_all else terms, *rest)
+
+def _all_pass(filters: Filters, known: _Known) -> bool:
+    """Whether all chunks pass but those that are hidden, if these were asked for, and none is code."""
+    return bool(known.words) and not known.any_code and _asks_for_nothing(filters, known)
 
 
 def _asks_for_nothing(filters: Filters, known: _Known) -> bool:
@@ -127,9 +152,9 @@ def _matching(words: Mapping[str, int], where: Where | None, reach: int) -> Quer
 
 def _matched(graph: GraphHandle, rows: Sequence[Row], at: dict[int, Spot]) -> dict[int, str]:
     """The terms of what the words found, by key; where each is goes into `at`."""
-    ((found, spots),) = rows
-    lines = (line.partition(" ") for line in found.split("|")) if found else ()
-    terms = {int(key): text for key, _, text in lines}
+    ((keys, texts, spots),) = rows
+    terms = dict(zip(map(int, keys.split(" ")), texts.split("|"), strict=True)) if keys else {}
+    terms.pop(-1, None)
     at |= dict.fromkeys(terms, _ANYWHERE) | _spots(graph, spots)
     return terms
 
@@ -154,17 +179,30 @@ def _by_words(
         reach *= 8
         (rows,) = graph.ask_all(_matching(words, where, reach))
         terms = _matched(graph, rows, at)
-    scores = ranking.scores(words, terms)
-    return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:depth])
+    return _highest(ranking.scores(words, terms), depth)
 
 
-def _near(
-    graph: GraphHandle, query: bytes, live: Sequence[Row], embeddings: Sequence[Row], at: dict[int, Spot]
-) -> dict[int, float]:
+def _highest(scores: Mapping[int, float], count: int) -> dict[int, float]:
+    """So many of them; of equals, those with the lower key."""
+    return {key: -score for score, key in sorted(zip(map(neg, scores.values()), scores, strict=True))[:count]}
+
+
+def _near(graph: GraphHandle, query: bytes, rows: Sequence[list[Row]], at: dict[int, Spot]) -> dict[int, float]:
     """The cosines of those that are live and pass."""
+    live, embeddings = rows
     at |= _spots(graph, live)
     passing = {row[0] for row in live}
     return {key: score for key, score in cosines(query, embeddings).items() if key in passing and score > 0}
+
+
+def _near_alone(
+    graph: GraphHandle, query: bytes, hidden: Collection[int], rows: Sequence[Row], at: dict[int, Spot]
+) -> dict[int, float]:
+    """The same where all pass but those that are hidden."""
+    ((*_, spots),) = rows
+    near = {key: score for key, score in cosines(query, rows).items() if key not in hidden and score > 0}
+    at |= dict.fromkeys(near, _ANYWHERE) | _spots(graph, spots)
+    return near
 
 
 def _spots(graph: GraphHandle, rows: Sequence[Row]) -> dict[int, Spot]:

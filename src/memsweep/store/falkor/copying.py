@@ -65,7 +65,7 @@ def load(graph: GraphHandle, db: apsw.Connection, progress: CopyProgress) -> boo
 
 
 def _send(graph: GraphHandle, number: int, step: str, rows: list[Row]) -> None:
-    query = cypher.all_at_once([cypher.spelled(step, rows)])
+    query = cypher.all_at_once((cypher.spelled(step, rows),))
     sent = graph.link.change(graph.name, query, rows0=rows, revision=number, meta={})
     if not sent and graph.meta()["revision"] <= number:
         raise StoreError(f"the unfinished copy {graph.name} is not as it was left.", hint="Try again.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from memsweep.model import wildcards
@@ -31,7 +32,8 @@ UNREADY_INDEXES = "CALL db.indexes() YIELD status WITH status WHERE status <> 'O
 COUNT_NODES = "MATCH (n) RETURN count(n)"
 
 
-def all_at_once(steps: Sequence[str]) -> str:
+@lru_cache
+def all_at_once(steps: tuple[str, ...]) -> str:
     """Every step in one query, which does nothing if the revision is another by now."""
     calls = [
         f"CALL {{ WITH w UNWIND $rows{n} AS row {step.strip()} RETURN count(row) AS done{n} }}"
@@ -42,7 +44,8 @@ def all_at_once(steps: Sequence[str]) -> str:
     return "\n".join([head, *calls, f"{tail} SET w.revision = $revision + 1 RETURN 1"])
 
 
-def together(queries: Sequence[str]) -> str:
+@lru_cache
+def together(queries: tuple[str, ...]) -> str:
     """Several reads as one query, which costs the server less: its one row holds the rows of each.
 
     `$name` of the first is `$name_0` here. A query may end in an order and a limit, but not in a count.
@@ -192,9 +195,14 @@ FILES_HAVING = """
 CODE_PLACES = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
 EMBEDDED = "MATCH (e:Embedding) WHERE e.ref IN $refs RETURN e.key"
 # As one text, like the terms below: a search asks for some hundreds.
-EMBEDDINGS = """
-    UNWIND $refs AS ref MATCH (e:Embedding {ref: ref})
-    WITH string.join(collect(toString(e.key) + ' ' + e.data), '|') AS embeddings RETURN embeddings"""
+_VECTORS = "string.join(collect(ref), ' ') AS keys, string.join(collect(coalesce(e.data, '')), '|') AS vectors"
+EMBEDDINGS = f"UNWIND $refs AS ref MATCH (e:Embedding {{ref: ref}}) WITH {_VECTORS} RETURN keys, vectors"
+_SPOT = "c.key, c.stream, c.stream_position"
+_SPOTS = f"collect(CASE WHEN c.stream IS NULL THEN null ELSE [{_SPOT}] END) AS spots"
+# The same of those that a chunk has, and the places of the chunks that have one.
+NEAR_OF_ALL = f"""
+    UNWIND $refs AS ref MATCH (e:Embedding {{ref: ref}}) MATCH (c:Chunk {{ref: ref}})
+    WITH {_VECTORS}, {_SPOTS} RETURN keys, vectors, spots"""
 EMBEDDINGS_AFTER = "MATCH (e:Embedding) WHERE e.key > $after RETURN e.key, e.data ORDER BY e.key LIMIT $limit"
 
 # another model
@@ -301,22 +309,21 @@ def asked_for(
     return parts, values
 
 
-_SPOT = "c.key, c.stream, c.stream_position"
 _BEST = """CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score
     WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"""
 # As one text: there may be 1,600 of them, and a value of its own for each takes both ends longer than all the rest.
-_TERMS = "string.join(collect(toString(c.key) + ' ' + c.terms), '|') AS terms"
+# What has no number, being damaged, gets one that nothing has, so that as many numbers come as texts.
+_TERMS = """string.join(collect(coalesce(toString(c.key), '-1')), ' ') AS keys,
+    string.join(collect(coalesce(c.terms, '')), '|') AS terms"""
 # The terms of the best `reach` chunks of a full-text query, whatever memory they are of, and the places of those that
 # have one.
-BEST_OF_ALL = f"""
-    {_BEST} WITH {_TERMS}, collect(CASE WHEN c.stream IS NULL THEN null ELSE [{_SPOT}] END) AS spots
-    RETURN terms, spots"""
+BEST_OF_ALL = f"{_BEST} WITH {_TERMS}, {_SPOTS} RETURN keys, terms, spots"
 
 
 def best_of(where: str) -> str:
     """The same of those that pass, with the places of all and where they are from."""
     passing = f"MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where}"
-    return f"{_BEST} {passing} WITH {_TERMS}, collect([{_SPOT}, {_OWNER}]) AS spots RETURN terms, spots"
+    return f"{_BEST} {passing} WITH {_TERMS}, collect([{_SPOT}, {_OWNER}]) AS spots RETURN keys, terms, spots"
 
 
 def live_of(where: str) -> str:

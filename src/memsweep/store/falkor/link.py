@@ -20,9 +20,10 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from memsweep.errors import BadSetting
+from memsweep.errors import BadSetting, StoreError
 from memsweep.model.address import parse_address
 from memsweep.model.text import without_password
+from memsweep.store.falkor.exchange import Command, Unawaited, exchanged
 from memsweep.store.falkor.refusals import no_module, no_tls, plain, too_old
 from memsweep.store.falkor.wire import Row, rows_of, with_values
 
@@ -30,8 +31,6 @@ OLDEST_MODULE = 40_800
 _CONNECT_SECONDS = 5.0
 _QUERY_MILLISECONDS = 120_000
 _POOL = 64
-
-Command = Sequence[Any]
 
 
 class Link:
@@ -42,6 +41,7 @@ class Link:
         self._address = address = parse_address(url)
         self.prefix = address.prefix
         self._lock = threading.Lock()
+        self._unawaited = Unawaited()
         self._options: dict[str, Any] = {
             "host": address.host,
             "port": address.port,
@@ -86,6 +86,15 @@ class Link:
         with self._plain():
             return self._send_all(commands)
 
+    def send_unawaited(self, commands: Sequence[Command]) -> None:
+        """Several commands for one graph in one go. They are done before whatever this link is asked for next, and what
+        is refused or does not get there nobody hears of."""
+        with contextlib.suppress(StoreError), self._plain():
+            if isinstance(self._client, RedisCluster):  # where they may be for another node by now
+                self._send_all(commands)
+            else:
+                self._unawaited.send(self._client, commands)
+
     def change(self, graph: str, query: str, **values: Any) -> list[Row]:
         return rows_of(self.write(*change_command(graph, query, values)))
 
@@ -98,6 +107,8 @@ class Link:
     def close(self) -> None:
         client = self.__dict__.pop("_client", None)
         if client is not None:
+            with contextlib.suppress(refused.RedisError, OSError):
+                self._unawaited.read()
             client.close()
 
     def _send_all(self, commands: Sequence[Command]) -> list[Any]:
@@ -109,17 +120,13 @@ class Link:
 
     def _send_together(self, commands: Sequence[Command]) -> list[Any]:
         node = self._node_of(_key_of(commands[0]))
-        pipe = node.pipeline(transaction=False)
-        for command in commands:
-            pipe.execute_command(*command)
         try:
-            replies: list[Any] = pipe.execute()
+            return exchanged(node, commands)
         except (refused.ConnectionError, refused.TimeoutError):
             if node is not self._client:  # whoever comes next asks the node that took over
                 with contextlib.suppress(refused.RedisError):
                     self._client.nodes_manager.initialize()
             raise
-        return replies
 
     def _node_of(self, key: str) -> Any:
         """The client of the node that holds a key: a cluster's own pipeline would send again what may be done."""
@@ -223,6 +230,7 @@ class Link:
     @contextlib.contextmanager
     def _plain(self) -> Iterator[None]:
         try:
+            self._unawaited.read()
             yield
         except (refused.RedisError, OSError) as error:
             raise plain(error, self.shown) from error

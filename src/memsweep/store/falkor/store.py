@@ -44,7 +44,6 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
 from memsweep.store.memory_row import memory_of
-from memsweep.store.refusals import other_query_model
 
 
 class FalkorStore:
@@ -81,11 +80,13 @@ class FalkorStore:
             return repeats.touch_existing(tx, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        look = self._vectors.look()
-        ahead = [*writing.about(new), *origins.about(self._graph, new.origin), look.lacking]
-        with self._graph.writing(ahead=ahead, reads=look.commands) as tx:
-            self._vectors.follow(tx)
-            return repeats.add_to_existing(tx, new) or writing.add(tx, new, model)
+        asked, reads = self._vectors.ahead()
+        ahead = [*writing.about(new), *origins.about(self._graph, new.origin), *asked]
+        with self._graph.writing(ahead=ahead, reads=reads) as tx:
+            followed = self._vectors.follow(tx)
+            done = repeats.add_to_existing(tx, new) or writing.add(tx, new, model)
+        self._vectors.leave(followed, tx.new_vectors)
+        return done
 
     def memory(self, memory_id: str) -> Memory | None:
         of_itself = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)
@@ -122,9 +123,6 @@ class FalkorStore:
         )
 
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
-        known = self.model()
-        if known is not None and known.dimension != len(vector):
-            raise other_query_model(known)
         return candidates.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
 
     def file_words(self, query: str, most: int) -> FileWords:

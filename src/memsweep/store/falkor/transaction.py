@@ -24,8 +24,9 @@ from typing import Any
 from memsweep.errors import StoreAway, StoreBusy
 from memsweep.model.origin import Origin
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.link import Command, Link, change_command, question
-from memsweep.store.falkor.wire import Query, Row, rows_of, rows_of_each, with_values
+from memsweep.store.falkor.exchange import Command
+from memsweep.store.falkor.link import Link, change_command, question
+from memsweep.store.falkor.wire import Query, Row, rows_of, rows_of_each
 
 _LEASE_MILLISECONDS = 10_000
 _RENEW_SECONDS = 2.0
@@ -66,31 +67,31 @@ class GraphHandle:
 
     def _as_one(self, queries: Sequence[Query]) -> Command:
         values = {f"{name}_{n}": value for n, (_, given) in enumerate(queries) for name, value in given.items()}
-        return question(self.name, cypher.together([query for query, _ in queries]), values)
+        return question(self.name, cypher.together(tuple(query for query, _ in queries)), values)
 
-    def look(self, asked: Sequence[Command], steady: Collection[Command]) -> tuple[dict[str, Any], list[Any]]:
-        """What the workspace says of itself, and answers, in one go.
+    def look(self, revision: int, asked: Sequence[Command], steady: Collection[Command]) -> list[Any]:
+        """Answers in one go, at the revision that the workspace was seen at last, or a later one.
 
         What is `steady` changes only with the revision, and is not asked again while that is the same.
         """
-        revision, known = self._steady
+        known = self._steady_at(revision)
         sent = [command for command in asked if command not in known]
-        meta, *replies = self.link.read_all([self.question(cypher.META), *sent])
-        self.seen = seen = rows_of(meta)[0][0]
-        answers = dict(zip(sent, replies, strict=True))
-        if seen["revision"] != revision:
-            outdated = [command for command in asked if command in known]
-            answers |= zip(outdated, self.link.read_all(outdated) if outdated else (), strict=True)
-            known = {}
-        known = {command: reply for command, reply in {**known, **answers}.items() if command in steady}
-        self._steady = seen["revision"], known
-        return seen, [answers[command] if command in answers else known[command] for command in asked]
+        answers = {**known, **dict(zip(sent, self.link.read_all(sent), strict=True))}
+        self._steady = revision, {command: answers[command] for command in steady}
+        return [answers[command] for command in asked]
 
     def looked_up(self, query: str) -> list[Row]:
         """What is steady as the last look had it; asked for where none has asked, or something was written since."""
-        revision, known = self._steady
-        answer = known.get(self.question(query)) if revision == self.seen.get("revision") else None
-        return self.ask(query) if answer is None else rows_of(answer)
+        revision, command = self.seen["revision"], self.question(query)
+        known = self._steady_at(revision)
+        if command not in known:
+            known = {**known, command: self.link.read(*command)}
+            self._steady = revision, known
+        return rows_of(known[command])
+
+    def _steady_at(self, revision: int) -> dict[Command, Any]:
+        seen, known = self._steady
+        return known if seen == revision else {}
 
     def meta(self) -> dict[str, Any]:
         """What the workspace says of itself."""
@@ -100,7 +101,7 @@ class GraphHandle:
 
     def mark(self, query: str, **values: Any) -> None:
         """One small write beside all transactions: it takes no lease and raises no revision, so nobody waits for it."""
-        self.link.change(self.name, query, **values)
+        self.link.send_unawaited([change_command(self.name, query, values)])
 
     def size_bytes(self) -> int:
         """The server counts whole megabytes; less is an estimate by the number of nodes."""
@@ -149,7 +150,7 @@ class GraphHandle:
             raise
         ((meta,),), *rows = rows_of_each(replies[0])
         self.seen = meta
-        answers = {with_values(*query): answer for query, answer in zip(ahead, rows, strict=True)}
+        answers = {_asked(query): answer for query, answer in zip(ahead, rows, strict=True)}
         return Transaction(self, token, meta, answers, dict(zip(reads, replies[1:], strict=True)))
 
     def _wait_for_lease(self, take: Command) -> None:
@@ -179,6 +180,7 @@ class Transaction:
         self.meta = dict(meta)
         self.origins = graph.origins
         self.new_origins: dict[Origin, int] = {}  # which this transaction makes
+        self.new_vectors: list[Row] = []  # of a new memory, by key
         self._graph, self._token = graph, token
         self._answers, self._replies = answers, replies
         self._steps: list[tuple[str, list[Any]]] = []
@@ -193,7 +195,7 @@ class Transaction:
 
     def ask_all(self, *queries: Query) -> list[list[Row]]:
         """What was asked ahead is known, for nobody else writes meanwhile."""
-        texts = [with_values(*each) if self._answers else "" for each in queries]
+        texts = [_asked(each) if self._answers else "" for each in queries]
         missing = [each for each, text in zip(queries, texts, strict=True) if text not in self._answers]
         if missing:
             self._renew()
@@ -232,7 +234,7 @@ class Transaction:
             return
         values: dict[str, Any] = {f"rows{n}": rows for n, (_, rows) in enumerate(self._steps)}
         values |= {"revision": self.meta["revision"], "meta": {**self._set, "keys": self._keys}}
-        query = cypher.all_at_once([cypher.spelled(step, rows) for step, rows in self._steps])
+        query = cypher.all_at_once(tuple(cypher.spelled(step, rows) for step, rows in self._steps))
         commands = [change_command(self._graph.name, query, values), *self._beside]
         if self.meta["keys"] // _SETTLE_EVERY != self._keys // _SETTLE_EVERY:
             commands.append(change_command(self._graph.name, cypher.SETTLE, {}))
@@ -251,6 +253,11 @@ class Transaction:
         if time.monotonic() - self._renewed > _RENEW_SECONDS:
             self._graph.link.write("PEXPIRE", f"{self._graph.name}:writer", _LEASE_MILLISECONDS)
             self._renewed = time.monotonic()
+
+
+def _asked(query: Query) -> str:
+    """What tells a question from others."""
+    return f"{query[0]} {query[1]!r}"
 
 
 def writable(asked: GraphHandle | Transaction) -> Transaction:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.link import Command
+from memsweep.store.falkor.exchange import Command
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Query, Row
 
@@ -40,12 +40,25 @@ class Look(NamedTuple):
     commands: list[Command]
 
 
+class _Left(NamedTuple):
+    """What this process left behind at a revision, when the set had come so far: the vectors of its last memory."""
+
+    revision: int
+    generation: int
+    come: int
+    rows: list[Row]
+
+
+_NOTHING = _Left(-1, 0, 0, [])
+
+
 class VectorSet:
     """The nearest chunks of one workspace by angle."""
 
     def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph
         self._seen = 0, 0, 0  # its generation, how far it had come, and its size, when last looked at
+        self._left = _NOTHING
 
     def look(self, generation: int | None = None) -> Look:
         """What it lacks, and how far it has come; of the generation seen last, if none is given."""
@@ -80,12 +93,30 @@ class VectorSet:
         with self._graph.writing(afterwards=lambda meta: self.catch_up(meta["generation"])) as tx:
             yield tx
 
-    def follow(self, tx: Transaction) -> None:
-        """What the writers before left behind goes into the set in one go with this one's query."""
+    def ahead(self) -> tuple[list[Query], list[Command]]:
+        """What `follow` will ask and read. What this process left behind it need not ask for, if it wrote last."""
+        look = self.look()
+        return [] if self._left.revision == self._graph.seen.get("revision") else [look.lacking], look.commands
+
+    def follow(self, tx: Transaction) -> _Left:
+        """What the writers before left behind goes into the set in one go with this one's query.
+
+        Says how far it has come when that is done.
+        """
         look = self.look(tx.meta["generation"])
-        (lacking,) = tx.ask_all(look.lacking)
-        rows = self._behind(look, lacking, tx.read(*look.commands[0]), tx.ask)
+        mark = tx.read(*look.commands[0])
+        if self._left[:3] == (tx.meta["revision"], look.generation, int(mark or 0)):
+            lacking = self._left.rows
+        else:
+            (lacking,) = tx.ask_all(look.lacking)
+        rows = self._behind(look, lacking, mark, tx.ask)
         tx.beside(self._adding(look.generation, rows[:_BATCH]))
+        come = rows[-1][0] if rows else int(mark or 0)
+        return _NOTHING if len(rows) > _BATCH else _Left(tx.meta["revision"] + 1, look.generation, come, [])
+
+    def leave(self, followed: _Left, rows: list[Row]) -> None:
+        """The transaction that followed is done, and made these vectors; without any it may not have been one."""
+        self._left = followed._replace(rows=rows) if rows else _NOTHING
 
     def catch_up(self, generation: int) -> None:
         """Add what was written since the last time; the caller holds the writer lease, or repairs."""
@@ -175,14 +206,6 @@ def _similar(name: str, query: bytes, count: int, size: int) -> Command:
     return ("VSIM", name, "FP32", floats, "COUNT", count, *_effort(size, count))
 
 
-def _bytes_of(data: str) -> bytes:
-    """What is no vector is as wide as none, and so compared with nothing."""
-    try:
-        return a2b_base64(data)
-    except ValueError:
-        return b""
-
-
 def cosines(query: bytes, rows: Sequence[Row]) -> dict[int, float]:
     """The cosine of the query with each vector, by key; nothing has an angle with a vector of no length.
 
@@ -190,15 +213,32 @@ def cosines(query: bytes, rows: Sequence[Row]) -> dict[int, float]:
     """
     import numpy as np
 
-    ((text,),) = rows or [[""]]
-    lines = (line.partition(" ") for line in text.split("|")) if text else ()
-    pairs = [(int(key), _bytes_of(data)) for key, _, data in lines]
-    pairs = [(key, data) for key, data in pairs if len(data) == len(query)]
-    if not pairs:
+    ((told, written, *_),) = rows
+    keys = list(map(int, told.split(" "))) if told else []
+    vectors = _all_bytes(written.split("|"))
+    if set(map(len, vectors)) != {len(query)}:
+        fitting = [(key, each) for key, each in zip(keys, vectors, strict=bool(keys)) if len(each) == len(query)]
+        keys, vectors = [key for key, _ in fitting], [each for _, each in fitting]
+    if not keys:
         return {}
-    matrix: npt.NDArray[np.float32] = np.frombuffer(b"".join(data for _, data in pairs), np.int8).astype(np.float32)
-    matrix = matrix.reshape(len(pairs), -1)
+    matrix: npt.NDArray[np.float32] = np.frombuffer(b"".join(vectors), np.int8).astype(np.float32)
+    matrix = matrix.reshape(len(keys), -1)
     wanted = np.frombuffer(query, np.int8).astype(np.float32)
     lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(wanted)
     scores = np.divide(matrix @ wanted, lengths, out=np.zeros_like(lengths), where=lengths > 0)
-    return {key: float(score) for (key, _), score in zip(pairs, scores, strict=True)}
+    return dict(zip(keys, scores.tolist(), strict=True))
+
+
+def _all_bytes(written: Sequence[str]) -> list[bytes]:
+    """What is no vector is as wide as none, and so compared with nothing."""
+    try:
+        return list(map(a2b_base64, written))
+    except ValueError:
+        return list(map(_bytes_of, written))
+
+
+def _bytes_of(data: str) -> bytes:
+    try:
+        return a2b_base64(data)
+    except ValueError:
+        return b""

@@ -125,8 +125,9 @@ def _add_memory(tx: Transaction, new: NewMemory, origin: int | None) -> tuple[in
     stream = thread if thread is not None else (-key if len(new.chunks) > 1 else None)
     rows = _chunk_rows(tx, key, new.chunks, stream, first)
     step = cypher.add_whole_memory(memory, rows[0] if rows else ())
-    vectors = ({"data": encoded(chunk.vector)} for chunk in new.chunks)
-    tx.do(step, [{"memory": memory, "chunks": [row | vector for row, vector in zip(rows, vectors, strict=True)]}])
+    chunks = [row | {"data": encoded(chunk.vector)} for row, chunk in zip(rows, new.chunks, strict=True)]
+    tx.do(step, [{"memory": memory, "chunks": chunks}])
+    tx.new_vectors = [[chunk["key"], chunk["data"]] for chunk in chunks]
     return key, [row["key"] for row in rows]
 
 

@@ -1,0 +1,98 @@
+"""One way to a server and back: commands that are written at once, and their answers in order.
+
+The pipelines of the client library do the same, and take half as long again for hooks that nothing here uses.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from redis import exceptions as refused
+
+Command = Sequence[Any]
+
+
+def exchanged(client: Any, commands: Sequence[Command]) -> list[Any]:
+    """The answers to several commands, each done on its own; the first refusal is raised when all have been read."""
+    sent = _send(client, commands)
+    replies = sent.read()
+    for reply in replies:
+        if isinstance(reply, refused.ResponseError):
+            raise reply
+    return replies
+
+
+class _Sent(NamedTuple):
+    """A connection with so many answers to come; nobody else has it until they are read."""
+
+    pool: Any
+    connection: Any
+    answers: int
+
+    def read(self) -> list[Any]:
+        try:
+            return [self._reply() for _ in range(self.answers)]
+        finally:  # where reading was cut short, the connection has closed itself: no answer is left to be mistaken
+            self.pool.release(self.connection)
+
+    def _reply(self) -> Any:
+        try:
+            return self.connection.read_response()
+        except refused.ResponseError as error:
+            return error
+        except BaseException:
+            self.connection.disconnect()
+            raise
+
+    def is_of_this_process(self) -> bool:
+        return bool(self.connection.pid == os.getpid())
+
+
+def _send(client: Any, commands: Sequence[Command]) -> _Sent:
+    pool = client.connection_pool
+    connection = pool.get_connection()
+    try:
+        connection.send_packed_command(connection.pack_commands(commands))
+    except BaseException:
+        connection.disconnect()
+        pool.release(connection)
+        raise
+    return _Sent(pool, connection, len(commands))
+
+
+class Unawaited:
+    """Commands that nobody waits for: whoever sends the next one reads their answers first.
+
+    So all that this process asks for comes after them, as if it had waited.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._sent: list[_Sent] = []
+
+    def send(self, client: Any, commands: Sequence[Command]) -> None:
+        self._sent.append(_send(client, commands))
+
+    def read(self) -> None:
+        """What was refused or got lost is not told: whoever needs it to be done waits for it."""
+        if not self._sent:
+            return
+        with self._lock:
+            while self._sent:
+                try:
+                    _drained(self._sent[0])
+                finally:
+                    del self._sent[0]
+
+
+def _drained(sent: _Sent) -> None:
+    if not sent.is_of_this_process():  # the answers are for the process that this one was forked from
+        sent.connection.disconnect()
+        return
+    try:
+        sent.read()
+    except refused.ConnectionError:
+        return

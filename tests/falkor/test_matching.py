@@ -1,0 +1,47 @@
+"""BM25 over texts at hand: all at once, or one by one, to the last digit."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memsweep.store.falkor import matching
+
+# Terms that begin and end alike, are as long as a number of eight bytes or longer, and are of several bytes a letter.
+TERM = st.sampled_from(
+    [
+        "a",
+        "aa",
+        "b",
+        "7",
+        "word1",
+        "deployed",
+        "undeployed",
+        "redeployed",
+        "xundeployed",
+        "größe",
+        "грёзы",
+        "日本",
+        "本語",
+        "本",
+    ]
+)
+TEXT = st.lists(TERM, max_size=12).map(" ".join)
+WORD = st.tuples(st.floats(1e-6, 12.0), st.lists(TERM, min_size=1, max_size=3))
+
+
+@given(st.dictionaries(st.integers(1, 10**9), TEXT, min_size=1, max_size=20), st.lists(WORD, max_size=6))
+def test_texts_that_are_scored_at_once_have_the_scores_of_each_by_itself(
+    texts: dict[int, str], words: list[matching.Word]
+) -> None:
+    assert matching._all_at_once(np, texts, words) == matching._one_by_one(texts, words)
+
+
+def test_a_term_counts_as_often_as_it_stands_there_and_only_as_a_whole() -> None:
+    texts = {1: "deployed deployed deployed", 2: "undeployed", 3: "deployed un deployed", 4: ""}
+    laid = matching._Laid(np, texts.values())
+    assert laid.lengths.tolist() == [3, 1, 3, 1]
+    assert laid.times("deployed").tolist() == [3, 0, 2, 0]
+    assert laid.times("undeployed").tolist() == [0, 1, 0, 0]
+    assert laid.times("eployed").tolist() == [0, 0, 0, 0]
