@@ -91,6 +91,25 @@ def test_a_copy_does_not_overwrite(app: App, server: str, tmp_path: Path) -> Non
         app.copy_workspace("default", "", "sqlite")
 
 
+def test_what_was_copied_to_falkor_comes_back_from_its_trash(app: App, server: str, tmp_path: Path) -> None:
+    """A copied memory may have the number of a copied chunk, and be another node."""
+    for number in range(130):
+        app.memory().remember(f"the lamp of room {number} is broken. " * (1 + number % 3))
+    app.copy_workspace("default", "", server)
+    there = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path / "there"), "MEMSWEEP_STORE": server}))
+    memory = there.memory()
+    memory.remember("the lamp of the hall is broken")
+    before = memory.stats()
+    applied = memory.sweep.apply(memory.sweep.plan("expired", ttl_days=1e-9).id, confirm=True, allow_large=True)
+    assert memory.stats().total_memories == 0
+    undone = memory.sweep.undo(applied.id)
+    assert (undone.totals.memories, undone.totals.chunks) == (131, before.total_chunks)
+    assert (memory.stats().total_memories, memory.stats().total_chunks) == (131, before.total_chunks)
+    assert memory.search("the lamp of room 77").hits[0].passage.text.startswith("the lamp of room 77 ")
+    assert memory.care.doctor().findings == ()
+    there.close()
+
+
 def test_a_damaged_backup_is_not_restored_into_falkor(app: App, server: str, tmp_path: Path) -> None:
     fill(app, tmp_path)
     app.memory().care.backup(tmp_path / "backup")

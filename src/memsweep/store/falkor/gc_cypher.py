@@ -82,6 +82,7 @@ IDS = {
     "relation": "UNWIND $keys AS key MATCH ()-[r:{relation} {{ref: toString(key)}}]->() RETURN r.key, r.id",
     "segment": "UNWIND $keys AS key MATCH (n:{segment} {{ref: toString(key)}}) RETURN n.key, n.id",
 }
+TRASHED_IDS_AT = "UNWIND $nodes AS node MATCH (n:TrashedMemory) WHERE ID(n) = node RETURN n.key, n.id"
 _LIVE = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO", "segment": "Segment"}
 _TRASH = {
     "memory": "TrashedMemory",

@@ -124,12 +124,15 @@ class FalkorItems:
         return found
 
     def _ids_at(self, wanted: Keys, *, in_trash: bool) -> dict[tuple[Kind, int], str]:
-        asked = [
-            (kind, (gc_cypher.live_and_trashed(gc_cypher.IDS[kind])[in_trash], {"keys": sorted(keys)}))
-            for kind, keys in wanted.items()
-            if keys
-        ]
+        asked = [(kind, self._asking_ids(kind, keys, in_trash=in_trash)) for kind, keys in wanted.items() if keys]
         return {(kind, key): uid for kind, (key, uid) in self._ask_each(asked)}
+
+    def _asking_ids(self, kind: Kind, keys: Collection[int], *, in_trash: bool) -> Query:
+        if kind == "memory" and in_trash and isinstance(self._asked, Transaction):
+            nodes = self._asked.nodes_of("TrashedMemory", keys)
+            if nodes is not None:
+                return gc_cypher.TRASHED_IDS_AT, {"nodes": nodes}
+        return gc_cypher.live_and_trashed(gc_cypher.IDS[kind])[in_trash], {"keys": sorted(keys)}
 
     def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
         found = self._asked.ask_all(*((_COUNTED[kind], {}) for kind in kinds))

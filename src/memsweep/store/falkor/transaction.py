@@ -181,6 +181,7 @@ class Transaction:
         self.origins = graph.origins
         self.new_origins: dict[Origin, int] = {}  # which this transaction makes
         self.new_vectors: list[Row] = []  # of a new memory, by key
+        self.nodes: dict[str, dict[int, int]] = {}  # where the server has what was read, by label and key
         self._graph, self._token = graph, token
         self._answers, self._replies = answers, replies
         self._steps: list[tuple[str, list[Any]]] = []
@@ -204,6 +205,14 @@ class Transaction:
 
     def read(self, *command: Any) -> Any:
         return self._replies[command] if command in self._replies else self._graph.link.read(*command)
+
+    def nodes_of(self, label: str, keys: Collection[int]) -> list[int] | None:
+        """Where the server has all of these, if that was read: found there, one costs a tenth of a lookup by its key.
+
+        A node stays where it is unless it is freed, which raises the revision; then nothing comes of this transaction.
+        """
+        known = self.nodes.get(label, {})
+        return [known[key] for key in sorted(keys)] if known.keys() >= set(keys) else None
 
     def new_key(self) -> int:
         """Numbers that never come back, in the order of commits."""

@@ -10,6 +10,7 @@ TRASHED_ITEM = (
 )
 MEMORY_HOLDERS = "UNWIND $keys AS key MATCH (n:TrashedMemory {ref: toString(key)}) RETURN n.trash, n.id"
 ENTITY_HOLDERS = "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.trash, n.id"
+MEMORIES_AT = "MATCH (n:TrashedMemory {trash: $receipt}) RETURN n.key, ID(n)"
 MEMORIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key"
 CHUNKS_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
 ENTITIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
@@ -19,15 +20,17 @@ FILES_OF = """
     MATCH (one:TrashedMemory) WHERE one.root > '' WITH one LIMIT 1
     UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)}) WHERE m.path IS NOT NULL
     RETURN m.key, m.id, m.root, m.path"""
-SAME_TEXTS = """
-    UNWIND $memories AS key MATCH (mine:TrashedMemory {ref: toString(key)}) WHERE mine.source <> 'code_indexer'
+_WITH_SAME_TEXT = """mine.source <> 'code_indexer'
     WITH mine, mine.content_hash AS hash MATCH (theirs:Memory {content_hash: hash})
     WHERE theirs.source <> 'code_indexer' AND theirs.text = mine.text
       AND coalesce(theirs.thread, -1) = coalesce(mine.thread, -1)
     RETURN mine.key, mine.id, theirs.id, theirs.key"""
+SAME_TEXTS = f"""
+    UNWIND $memories AS key MATCH (mine:TrashedMemory {{ref: toString(key)}}) WHERE {_WITH_SAME_TEXT}"""
+SAME_TEXTS_AT = f"UNWIND $nodes AS node MATCH (mine:TrashedMemory) WHERE ID(mine) = node AND {_WITH_SAME_TEXT}"
 CHUNKS_WITH_MEMORIES = """
     MATCH (c:TrashedChunk {trash: $receipt}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
-    RETURN c.key, m.key, m.trash IS NULL"""
+    RETURN c.key, m.key, m.trash IS NULL, ID(c)"""
 CHUNKS_WITH = """
     UNWIND $keys AS key
     MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->(c:TrashedChunk) WHERE c.trash = m.trash RETURN c.key"""
@@ -36,8 +39,12 @@ NAMED_BY_PLANS = """
     WITH item, i, i.plan AS plan MATCH (p:Plan {ref: toString(plan)}) WHERE p.receipt = item[1] RETURN DISTINCT i.key"""
 
 # what comes back
-RESTORE_MEMORY = "MATCH (n:TrashedMemory {ref: toString(row)}) REMOVE n:TrashedMemory SET n:Memory SET n.trash = NULL"
-RESTORE_CHUNK = "MATCH (n:TrashedChunk {ref: toString(row)}) REMOVE n:TrashedChunk SET n:Chunk SET n.trash = NULL"
+_MEMORY_BACK = "REMOVE n:TrashedMemory SET n:Memory SET n.trash = NULL"
+_CHUNK_BACK = "REMOVE n:TrashedChunk SET n:Chunk SET n.trash = NULL"
+RESTORE_MEMORY = f"MATCH (n:TrashedMemory {{ref: toString(row)}}) {_MEMORY_BACK}"
+RESTORE_MEMORY_AT = f"MATCH (n:TrashedMemory) WHERE ID(n) = row {_MEMORY_BACK}"
+RESTORE_CHUNK = f"MATCH (n:TrashedChunk {{ref: toString(row)}}) {_CHUNK_BACK}"
+RESTORE_CHUNK_AT = f"MATCH (n:TrashedChunk) WHERE ID(n) = row {_CHUNK_BACK}"
 RESTORE_ENTITY = "MATCH (n:TrashedEntity {ref: toString(row)}) REMOVE n:TrashedEntity SET n:Entity SET n.trash = NULL"
 # A namesake takes over what the other had, in whichever trash it waits.
 MOVE_MENTIONS = """

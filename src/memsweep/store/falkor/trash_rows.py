@@ -36,13 +36,16 @@ class FalkorTrash:
         return [(receipt, uid) for rows in found for receipt, uid in rows]
 
     def memories_of(self, receipt: int) -> list[int]:
-        return [key for (key,) in self._tx.ask(trash_cypher.MEMORIES_OF, receipts=[receipt])]
+        found = dict(map(tuple, self._tx.ask(trash_cypher.MEMORIES_AT, receipt=receipt)))
+        self._tx.nodes["TrashedMemory"] = found
+        return list(found)
 
     def clashes(self, memories: Collection[int]) -> Clashes:
         if not memories:
             return Clashes([], [])
-        asked = {"memories": sorted(memories)}
-        files, texts = self._tx.ask_all((trash_cypher.FILES_OF, asked), (trash_cypher.SAME_TEXTS, asked))
+        asked, nodes = {"memories": sorted(memories)}, self._tx.nodes_of("TrashedMemory", memories)
+        same = (trash_cypher.SAME_TEXTS, asked) if nodes is None else (trash_cypher.SAME_TEXTS_AT, {"nodes": nodes})
+        files, texts = self._tx.ask_all((trash_cypher.FILES_OF, asked), same)
         return Clashes(self._indexed_again(files), [SameText(*row) for row in texts])
 
     def _indexed_again(self, files: Sequence[Row]) -> list[Clash]:
@@ -56,7 +59,9 @@ class FalkorTrash:
         return [Clash(key, uid, other) for root, path, other in found for key, uid in at[root, path]]
 
     def chunks_of(self, receipt: int) -> list[TrashedChunk]:
-        return [TrashedChunk(*row) for row in self._tx.ask(trash_cypher.CHUNKS_WITH_MEMORIES, receipt=receipt)]
+        rows = self._tx.ask(trash_cypher.CHUNKS_WITH_MEMORIES, receipt=receipt)
+        self._tx.nodes["TrashedChunk"] = {row[0]: row[-1] for row in rows}
+        return [TrashedChunk(*row[:-1]) for row in rows]
 
     def chunks_with(self, memories: Collection[int]) -> list[int]:
         asked = sorted(memories)
@@ -68,8 +73,12 @@ class FalkorTrash:
         return {key for (key,) in rows}
 
     def restore(self, back: Selection) -> None:
-        self._tx.do(trash_cypher.RESTORE_MEMORY, sorted(back.memories))
-        self._tx.do(trash_cypher.RESTORE_CHUNK, sorted(back.chunks))
+        for label, by_key, by_node, keys in (
+            ("TrashedMemory", trash_cypher.RESTORE_MEMORY, trash_cypher.RESTORE_MEMORY_AT, back.memories),
+            ("TrashedChunk", trash_cypher.RESTORE_CHUNK, trash_cypher.RESTORE_CHUNK_AT, back.chunks),
+        ):
+            nodes = self._tx.nodes_of(label, keys)
+            self._tx.do(*((by_key, sorted(keys)) if nodes is None else (by_node, nodes)))
         self._tx.do(trash_cypher.RESTORE_ENTITY, sorted(back.entities))
 
     def hand_over(self, namesakes: Mapping[int, int]) -> None:
