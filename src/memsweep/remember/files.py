@@ -16,7 +16,7 @@ from memsweep.remember.fusion import Row
 _A_PAGE = 2  # hits of one file before those of others
 _OTHERS = (0.5, 0.3, 0.2, 0.1)  # what the next best passages of a file add to its best
 _EQUAL_DIGITS = 3  # scores that differ further behind are equal
-_WHOLE_FILE = 0.4  # what the words of a whole file are worth beside its best passages
+_WHOLE_FILE = 0.3  # what the words of a whole file are worth beside its best passages
 _AGAIN = 0.4  # how little another piece counts that has the same word; 0 for nothing at all
 _ASKED_FOR = 1 / 5  # the share of the words that speaks of tests where they are what is looked for
 _MENTIONED = 1 / 12  # the same where they are only mentioned
