@@ -50,7 +50,7 @@ soak: install-dev ## the crash and concurrency tests and the laws with raised co
 
 bench: install-dev ## all benchmarks; JSON into benchmarks/results/
 	@mkdir -p benchmarks/results
-	@for b in recall secret_rules precision names startup hooks injection stdio over_http web store index collector looking graph context retention engines graph_engines vector_engines; do \
+	@for b in recall secret_rules precision week names startup hooks injection stdio over_http web store index collector looking graph context retention engines graph_engines vector_engines; do \
 	    echo "== $$b"; $(PY) benchmarks/$$b.py --json benchmarks/results/$$b.json || exit 1; done
 	$(PY) benchmarks/localise.py . --json benchmarks/results/localise.json
 

@@ -2,15 +2,16 @@
 
 A commit's message is the question and the source files that it changed are the answer, asked of the tree before the
 commit. Where only releases can be had, an entry of the changelog is the question, and every source file that differs
-is a loose answer.
+is a loose answer. Or questions and answers stand in a file, each with the release that it is asked of.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import tarfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -36,12 +37,15 @@ _BULLET = re.compile(
     r"^[-*+][ \t]+|^[ \t]*\.\. change::[^\n]*\n(?:[ \t]+:[^\n]*\n|[ \t]+[\d, ]+\n)*\s*\n", re.MULTILINE
 )
 _LINK = re.compile(r"\s*<https?://[^>]*>|\]\(https?://[^)]*\)")
+# What is no word of an entry: a role with its target, a number of a commit or an issue.
+_MARKUP = re.compile(r":[\w:-]+:`[^`]*`|\b[0-9a-f]{7,}\b")
+_WORD = re.compile(r"[^\W\d_]{2,}")
 _ENTRY_END = re.compile(r"\n(?=\S)|\n[ \t]*\n(?![ \t])|\n[ \t]*\.\. ")
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A question, its answers, and the commit whose tree is asked ("" for a release)."""
+    """A question, its answers, and the commit or the release whose tree is asked ("" where entries of it ask)."""
 
     question: str
     answers: frozenset[str]
@@ -142,7 +146,22 @@ def releases(
         return []
     known = {entry for path in paths for entry in entries(old.get(path, ""))}
     added = dict.fromkeys(entry for path in paths for entry in entries(new[path]) if entry not in known)
-    return [Item(entry, answers) for entry in added if len(entry.split()) >= _FEWEST_WORDS]
+    return [Item(entry, answers) for entry in added if says_something(entry)]
+
+
+def says_something(entry: str) -> bool:
+    """Whether an entry has the words of a question: "Prepare for release 5.1" has not, nor a link to a patch."""
+    return len(_WORD.findall(_MARKUP.sub(" ", entry))) >= _FEWEST_WORDS
+
+
+def written(files: Iterable[Path]) -> dict[str, list[Item]]:
+    """The questions of some files, by the name of the release that they are asked of."""
+    items: dict[str, list[Item]] = {}
+    for file in files:
+        for each in json.loads(file.read_text(encoding="utf-8")):
+            item = Item(each["question"], frozenset(each["files"]), each["release"])
+            items.setdefault(item.tree, []).append(item)
+    return items
 
 
 def _says(text: str | None) -> str | None:

@@ -3,6 +3,7 @@
 python benchmarks/localise.py REPOSITORY [--items N] [--until COMMIT] [--fresh] [--json FILE]
 python benchmarks/localise.py --sdists OLD NEW [NEWER …] [--changelog PATTERN] [--most-changed SHARE] [--steps N]
                               [--entries N] [--json FILE]
+python benchmarks/localise.py --questions FILE [FILE …] --releases FOLDER [--json FILE]
 
 The tree before a commit is indexed as by default, tests and documents included, and the commit's message is searched;
 the source files that the commit changed (up to five, no tests, no documents) are right. Hits become files in the
@@ -17,6 +18,9 @@ consecutive releases counts as right: a loose answer, which is only to be compar
 that differ in more than half of their sources are left out, or in more than `--most-changed`: with 0.05 only releases
 that mend something are asked about, whose answers are few files of many. With `--steps` an index serves the entries of
 so many releases, until there is one that is left out: a large tree hardly changes from one to the next.
+
+With `--questions` what is asked stands in files such as `data/reports.json`, each question with the release that it is
+asked of, whose sdist is looked for in a folder (`pip download --no-deps --no-binary :all: NAME==VERSION`).
 """
 
 from __future__ import annotations
@@ -34,7 +38,7 @@ from pathlib import Path
 from typing import Any
 
 from bm25 import rank, read_bags
-from changes import Item, commits, git, is_source, releases, spread_out, texts, unpacked
+from changes import Item, commits, git, is_source, releases, spread_out, texts, unpacked, written
 from common import Figure, at_least, show_figures, table, write_json
 from memsweep import Memory, open_memory
 
@@ -59,7 +63,9 @@ class Answered:
 def main() -> None:
     options = _options()
     with tempfile.TemporaryDirectory(prefix="memsweep-localise-") as scratch:
-        if options.sdists:
+        if options.questions:
+            answered = list(from_questions(options, Path(scratch)))
+        elif options.sdists:
             answered = list(from_releases(options, Path(scratch)))
         else:
             answered = list(from_history(options, Path(scratch)))
@@ -91,10 +97,14 @@ def _options() -> argparse.Namespace:
         "--steps", type=int, default=1, metavar="N", help="releases that one index serves (%(default)s)"
     )
     parser.add_argument("--entries", type=int, metavar="N", help="at most so many of each index, spread evenly (all)")
+    parser.add_argument("--questions", type=Path, nargs="+", metavar="FILE", help="questions with their answers")
+    parser.add_argument("--releases", type=Path, metavar="FOLDER", help="where the sdists are that they ask about")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     options = parser.parse_args()
-    if (options.repository is None) == (options.sdists is None):
-        parser.error("give the folder of a repository, or --sdists OLD NEW.")
+    if sum(bool(given) for given in (options.repository, options.sdists, options.questions)) != 1:
+        parser.error("give the folder of a repository, --sdists OLD NEW, or --questions FILE.")
+    if options.questions and options.releases is None:
+        parser.error("--questions needs --releases FOLDER, where the sdists are.")
     if options.sdists and len(options.sdists) < 2:
         parser.error("--sdists needs two releases at least.")
     return options
@@ -120,6 +130,15 @@ def from_releases(options: argparse.Namespace, scratch: Path) -> Iterator[Answer
             memory.code.index(folder)
             for item in spread_out(items, options.entries):
                 yield _answered(memory, files, item)
+
+
+def from_questions(options: argparse.Namespace, scratch: Path) -> Iterator[Answered]:
+    for number, (release, items) in enumerate(written(options.questions).items()):
+        folder = unpacked(options.releases / release, scratch / release)
+        files = texts(folder)
+        with open_memory(f"release-{number}", home=scratch / "home") as memory:
+            memory.code.index(folder)
+            yield from (_answered(memory, files, item) for item in items)
 
 
 def _series(folders: Sequence[Path], options: argparse.Namespace) -> Iterator[tuple[Path, dict[str, str], list[Item]]]:

@@ -169,6 +169,31 @@ def test_an_index_serves_releases_until_one_changes_too_much(tmp_path: Path) -> 
     assert [item["question"] for item in fewer] == [result["items"][0]["question"], result["items"][2]["question"]]
 
 
+def test_questions_of_a_file_are_asked_of_their_releases(tmp_path: Path) -> None:
+    _write(tmp_path / "shop-1.0", FIRST)
+    with tarfile.open(tmp_path / "shop-1.0.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "shop-1.0", "shop-1.0")
+    asked = {"release": "shop-1.0.tar.gz", "question": "who weighs a parcel?", "files": ["app/parcel.py"]}
+    (tmp_path / "asked.json").write_text(json.dumps([asked]), "utf-8")
+    result = _measured(tmp_path, "--questions", tmp_path / "asked.json", "--releases", tmp_path)
+    assert [(item["tree"], item["answers"]) for item in result["items"]] == [("shop-1.0.tar.gz", ["app/parcel.py"])]
+    assert result["scores"]["memsweep, deep"]["@1"] == 1
+
+
+@pytest.mark.parametrize(
+    ("entry", "asks"),
+    [
+        ("Passwords are checked in constant time (#123).", True),
+        ("Fixed ``QuerySet.none()`` of a sliced union.", True),
+        ("Prepare for release: v5.5.1 (#9660)", False),
+        ("Django 5.1 :commit:`(patch) <3c733c78d6f8e50296d6e248968b6516c92a53ca>`", False),
+    ],
+)
+def test_an_entry_without_words_is_no_question(monkeypatch: pytest.MonkeyPatch, entry: str, asks: bool) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPT.parent))
+    assert importlib.import_module("changes").says_something(entry) is asks
+
+
 def test_a_changelog_may_be_made_of_directives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SCRIPT.parent))
     entries = importlib.import_module("changes").entries
