@@ -54,7 +54,7 @@ class Item:
     @property
     def names_an_answer(self) -> bool:
         """Whether the question says the path, or the name, of a file that answers it."""
-        return any(re.search(rf"(?<![\w/]){re.escape(name)}(?!\w)", self.question) for name in self._names())
+        return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", self.question) for name in self._names())
 
     def _names(self) -> Iterator[str]:
         for path in self.answers:

@@ -9,10 +9,10 @@ import pytest
 from memsweep import Memory
 from memsweep.app import App
 from memsweep.model.roles import role_of
-from memsweep.model.search import FileWords, Kind, Owner, Page, Ranked
+from memsweep.model.search import FileWords, Filters, Kind, Owner, Page, Ranked
 from memsweep.remember.choosing import Judged, precise
-from memsweep.remember.files import by_file, support_of, weights_of_roles
-from memsweep.store.file.words import words_to_find
+from memsweep.remember.files import by_file, files_said, is_said, support_of, weights_of_roles
+from memsweep.store.file.words import words_of_heading, words_to_find
 from tests.code.trees import grow
 from tests.support.engines import on_every_engine
 
@@ -70,6 +70,39 @@ def test_a_file_with_more_of_the_rare_words_comes_first() -> None:
     assert [row[1] for row in by_file(rows, owners, "anything")] == [1, 2, 3]
     assert [row[1] for row in by_file(rows, owners, "anything", support=support)] == [2, 1, 3]
     assert by_file(rows, owners, "anything", support={99: 1.0}) == by_file(rows, owners, "anything")
+
+
+@pytest.mark.parametrize(
+    ("query", "path", "said"),
+    [
+        ('File "/usr/lib/python3/app/cart.py", line 3, in total', "src/app/cart.py", True),
+        ("see app\\cart.py.", "src/app/cart.py", True),
+        ("cart.py:12 is wrong", "src/app/cart.py", True),
+        ("setup.py fails", "setup.py", True),
+        ('File "/usr/lib/python3/shop/cart.py", line 3', "src/app/cart.py", False),
+        ('File "/usr/lib/python3/shop/setup.py", line 3', "setup.py", False),
+        ("what do the __init__.py do", "app/__init__.py", False),
+        ("what does app/__init__.py do", "app/__init__.py", True),
+        ("the cart of the app", "src/app/cart.py", False),
+        ("mycart.py and cart.pyc", "src/app/cart.py", False),
+        ("...", "src/app/cart.py", False),
+    ],
+)
+def test_a_file_is_said_by_its_name_with_its_folder_or_alone(query: str, path: str, said: bool) -> None:
+    assert is_said(path, files_said(query)) is said
+
+
+def test_a_file_that_the_query_says_is_raised() -> None:
+    rows = [(-0.9, 1, 0.9, 0.0, 0.0), (-0.8, 2, 0.8, 0.0, 0.0), (-0.7, 3, 0.7, 0.0, 0.0)]
+    owners = {1: Owner(10, "app/a.py"), 2: Owner(11, "app/b.py"), 3: Owner(12, "tests/test_c.py")}
+    for support in ({}, {10: 1.0, 11: 1.0, 12: 1.0}):
+        assert [row[1] for row in by_file(rows, owners, "it fails in app/b.py", 9, support)] == [2, 1, 3]
+        assert [row[1] for row in by_file(rows, owners, "it fails in tests/test_c.py", 19, support)] == [1, 2, 3]
+
+
+def test_a_long_run_of_signs_is_no_path_and_takes_no_time() -> None:
+    assert files_said("a" * 200_000 + "-" * 200_000) == frozenset()
+    assert len(files_said("." * 100_000 + "a.b/" * 50_000)) <= 1
 
 
 def paths(page: Page) -> list[str]:
@@ -199,6 +232,35 @@ def test_names_of_files_folders_and_definitions_find_them(memory: Memory, tmp_pa
 )
 def test_an_identifier_is_looked_for_whole_and_by_its_parts(query: str, words: list[str]) -> None:
     assert words_to_find(query) == words
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("Zebra wakes up\n\nSince the garden was watered.", {"zebra", "wakes"}),
+        ("\n  parseConfig fails\nAlways.", {"parseconfig", "parse", "config", "fails"}),
+        ("one line alone", set()),
+        ("one line and its end\n\n", set()),
+        ("", set()),
+    ],
+)
+def test_the_first_line_is_a_heading_where_more_follow(query: str, words: set[str]) -> None:
+    assert words_of_heading(query) == words
+
+
+@on_every_engine
+@pytest.mark.parametrize("hidden", [False, True])
+def test_what_a_heading_says_counts_twice(app: App, memory: Memory, hidden: bool) -> None:
+    for text in ("The zebra sleeps.", "The otter sleeps.", *(f"A note, number {number}." for number in range(9))):
+        memory.remember(text)
+    if hidden:
+        memory.remember("A last note.", supersedes=[memory.remember("The zebra and the otter.").memory_id])
+    store = app.engine.open(memory.workspace_id)
+    for query in ("zebra\notter", "otter\nzebra"):
+        found = store.candidates(query, bytes(256), Filters(), 100)
+        first, second = sorted((each.words for each in found if each.words), reverse=True)
+        assert first == pytest.approx(2 * second)
+        assert memory.search(query, mode="deep").hits[0].words == (query.split()[0],)
 
 
 def test_a_name_that_is_not_there_is_found_by_its_parts(memory: Memory, tmp_path: Path) -> None:

@@ -17,10 +17,13 @@ _A_PAGE = 2  # hits of one file before those of others
 _OTHERS = (0.5, 0.3, 0.2, 0.1)  # what the next best passages of a file add to its best
 _EQUAL_DIGITS = 3  # scores that differ further behind are equal
 _WHOLE_FILE = 0.3  # what the words of a whole file are worth beside its best passages
+_NAMED = 0.3  # what a file gets of the best score where the query says its path
 _AGAIN = 0.4  # how little another piece counts that has the same word; 0 for nothing at all
 _ASKED_FOR = 1 / 5  # the share of the words that speaks of tests where they are what is looked for
 _MENTIONED = 1 / 12  # the same where they are only mentioned
 _UNKNOWN = Owner(0, None)
+_PATH = re.compile(r"[\w./\\-]+")
+_EVERYWHERE = "__init__.py"  # says nothing without its folder
 Part = Role | Literal["settings"]
 """What a file is for; of sources, settings of tools apart: they name everything and are seldom looked for."""
 _SETTINGS = re.compile(
@@ -69,25 +72,38 @@ def by_file(
     if not of_file:
         return weighed
     raised = {file: [_with_others(found), *found[1:]] for file, found in of_file.items()}
-    backed = {
-        file: support.get(file, 0.0) * weights[_part_of(owners[found[0][1]].path or "")]
-        for file, found in raised.items()
-    }
-    moved = {row[1]: row for found in _with_support(raised, backed) for row in found}
+    paths = {file: owners[found[0][1]].path or "" for file, found in raised.items()}
+    weight_of = {file: weights[_part_of(path)] for file, path in paths.items()}
+    backed = {file: support.get(file, 0.0) * weight for file, weight in weight_of.items()}
+    said = files_said(query)
+    named = {file: weight_of[file] * is_said(path, said) for file, path in paths.items()}
+    moved = {row[1]: row for found in _with_support(raised, backed, named) for row in found}
     turn = {row[1]: place // _A_PAGE for found in of_file.values() for place, row in enumerate(found)}
     return sorted(settled([moved.get(row[1], row) for row in weighed], owners), key=lambda row: turn.get(row[1], 0))
 
 
-def _with_support(files: Mapping[int, Sequence[Row]], support: Mapping[int, float]) -> Iterator[Sequence[Row]]:
+def _with_support(
+    files: Mapping[int, Sequence[Row]], support: Mapping[int, float], named: Mapping[int, float]
+) -> Iterator[Sequence[Row]]:
     """The rows of each file, the best first, which gets a share of the best score of all for what the whole file has of
-    the words."""
+    the words, and for being named."""
     most, best = max(support.values()), min(found[0][0] for found in files.values())
-    if not most:
-        yield from files.values()
-        return
+    share = _WHOLE_FILE if most else 0.0
     for file, found in files.items():
-        head, *others = [((1 - _WHOLE_FILE) * row[0], *row[1:]) for row in found]
-        yield [(head[0] + _WHOLE_FILE * best * support[file] / most, *head[1:]), *others]
+        head, *others = [((1 - share) * row[0], *row[1:]) for row in found]
+        more = best * (share * support[file] / (most or 1.0) + _NAMED * named[file])
+        yield [(head[0] + more, *head[1:]), *others]
+
+
+def files_said(query: str) -> frozenset[str]:
+    """The files that a query speaks of, each by its name and the folder that it is in, or by its name alone."""
+    runs = (run.replace("\\", "/").strip("./-").split("/") for run in _PATH.findall(query))
+    return frozenset("/".join(parts[-2:]) for parts in runs if "." in parts[-1])
+
+
+def is_said(path: str, said: frozenset[str]) -> bool:
+    *_, folder, name = "", *path.split("/")
+    return (f"{folder}/{name}" if folder else name) in said or (name != _EVERYWHERE and name in said)
 
 
 def support_of(words: FileWords) -> dict[int, float]:

@@ -60,7 +60,7 @@ def candidates(
         _check_dimension(graph, vector)
         known = _first_look(graph, ranking, vectors, query, vector, reach)
         seen = _second_look(graph, known, vector, where, _words_reach(depth, ranking), at, of_all=False)
-    by_words = _by_words(graph, ranking, known.words, where, depth_of(depth, ranking.chunks), seen.terms, at)
+    by_words = _by_words(graph, ranking, query, known.words, where, depth_of(depth, ranking.chunks), seen.terms, at)
     near, all_of_them = seen.near, known.all_of_them
     while len(near) < depth and not all_of_them:
         reach *= 8
@@ -167,6 +167,7 @@ def _judging(keys: Sequence[int], where: Where) -> list[Query]:
 def _by_words(
     graph: GraphHandle,
     ranking: Ranking,
+    query: str,
     words: dict[str, int],
     where: Where,
     depth: int,
@@ -179,7 +180,7 @@ def _by_words(
         reach *= 8
         (rows,) = graph.ask_all(_matching(words, where, reach))
         terms = _matched(graph, rows, at)
-    return _highest(ranking.scores(words, terms), depth)
+    return _highest(ranking.scores(query, words, terms), depth)
 
 
 def _highest(scores: Mapping[int, float], count: int) -> dict[int, float]:

@@ -12,7 +12,7 @@ from memsweep.store.falkor.matching import scores, weight_of
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.falkor.words import any_of, terms_of_word, words_to_find
-from memsweep.store.file.words import MAX_WORDS, rarest
+from memsweep.store.file.words import MAX_WORDS, rarest, words_of_heading
 
 _COUNTED = 4 * MAX_WORDS
 _SMALL = 5000  # below this many chunks words are counted for every query
@@ -66,10 +66,12 @@ class Ranking:
             return list(words)
         return [word for word in words if word not in self._frequency]
 
-    def scores(self, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
-        """How well each chunk answers, by key; `texts` are their terms."""
+    def scores(self, query: str, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
+        """How well each chunk answers these words of a query, by key; `texts` are their terms."""
         total = max(self._counted_at, *words.values()) if words else 0
-        return scores(texts, [(weight_of(total, having), terms_of_word(word)) for word, having in words.items()])
+        twice = words_of_heading(query)
+        weights = {word: weight_of(total, having) * (1 + (word in twice)) for word, having in words.items()}
+        return scores(texts, [(weight, terms_of_word(word)) for word, weight in weights.items()])
 
 
 def _live(replies: Sequence[list[Row]]) -> int:

@@ -13,7 +13,7 @@ from memsweep.store.file.script import runs_of_script, spread_script
 
 MAX_WORDS = 64  # of a query that are asked for
 _SMALL = 5000  # below this many chunks every word is asked for
-_POSTINGS_SHARE = 0.5
+_POSTINGS_SHARE = 1.0
 _MOST_POSTINGS = 100_000
 _RIVALS = 20
 _DEEPEST = 8
@@ -54,6 +54,12 @@ def words_to_find(query: str) -> list[str]:
     return list(dict.fromkeys([*words_of(query), *(each for each in more[:_MOST_WORDS] if each not in _STOP)]))
 
 
+def words_of_heading(query: str) -> frozenset[str]:
+    """The words of the first line where more follow, as of the subject of a message: they count twice."""
+    heading, _, rest = query.strip().partition("\n")
+    return frozenset(words_to_find(heading)) if rest else frozenset()
+
+
 def _both_ends(query: str) -> str:
     return query if len(query) <= 2 * _READ else f"{query[:_READ]} {query[-_READ:]}"
 
@@ -76,8 +82,8 @@ def depth_of(depth: int, chunks: int) -> int:
 def rarest(having: dict[str, int], chunks: int) -> list[str]:
     """The words to ask for, of which so many chunks each have one; the rarest first, and of equals the later.
 
-    Postings decide what a query costs, so in a large workspace words are taken until their chunks add up to about half
-    of all, or to the most that can be read in time; measured, that costs no recall and spares the long questions.
+    Postings decide what a query costs, so in a large workspace words are taken until their chunks add up to as many as
+    there are, or to the most that can be read in time; measured, that costs no recall and spares the long questions.
     """
     return _within(having, min(_POSTINGS_SHARE * chunks, _MOST_POSTINGS) if not is_small(chunks) else float("inf"))
 

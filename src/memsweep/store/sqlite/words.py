@@ -5,7 +5,7 @@ from __future__ import annotations
 import apsw
 
 from memsweep.store.file.connect import one
-from memsweep.store.file.words import is_small, needs_counts, rare, rarest, stems_of, words_to_find
+from memsweep.store.file.words import is_small, needs_counts, rare, rarest, stems_of, words_of_heading, words_to_find
 from memsweep.store.sqlite import search_sql
 from memsweep.store.sqlite.live_words import Hidden, having
 
@@ -20,11 +20,12 @@ class WordQuery:
         self._counted_at = 0
 
     def words(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden) -> list[str]:
-        """For a workspace of so many chunks, and some that do not count."""
+        """For a workspace of so many chunks, and some that do not count. Those that count twice are given twice."""
         words = words_to_find(query)
-        if not needs_counts(words, chunks):
-            return words
-        return rarest(self._counts(db, words, chunks, hidden), chunks) or words[:1]
+        if needs_counts(words, chunks):
+            words = rarest(self._counts(db, words, chunks, hidden), chunks) or words[:1]
+        twice = words_of_heading(query)
+        return [*words, *(word for word in words if word in twice)]
 
     def rare(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden, most: int) -> list[str]:
         """The rarest, which stand in `most` chunks in all; perhaps none."""
