@@ -12,6 +12,8 @@ from memsweep import Memory, open_memory
 from memsweep.errors import BadInput
 from memsweep.remember.relevance import (
     CALIBRATIONS,
+    CODE_BY_WORDS,
+    CODE_CALIBRATIONS,
     READ_AND_WORDS,
     READ_CALIBRATIONS,
     WORDS_ALONE,
@@ -22,10 +24,11 @@ from memsweep.remember.relevance import (
     relevance_of,
 )
 
-CALIBRATED = st.sampled_from([*CALIBRATIONS.values(), WORDS_ALONE, *READ_CALIBRATIONS.values(), READ_AND_WORDS])
+OF_PROSE = [*CALIBRATIONS.values(), WORDS_ALONE, *READ_CALIBRATIONS.values(), READ_AND_WORDS]
+CALIBRATED = st.sampled_from([*OF_PROSE, *CODE_CALIBRATIONS.values(), CODE_BY_WORDS])
 SHARES = st.floats(0, 1)
 READ = st.floats(-12, 12)
-EVIDENCE = st.builds(Evidence, st.floats(-1, 1), SHARES, SHARES, SHARES, READ)
+EVIDENCE = st.builds(Evidence, st.floats(-1, 1), SHARES, SHARES, SHARES, READ, st.integers(0, 4))
 
 
 @given(CALIBRATED, EVIDENCE)
@@ -37,7 +40,7 @@ def test_relevance_is_from_0_to_1(calibration, evidence) -> None:  # type: ignor
 def test_more_evidence_never_lowers_it(calibration, one, other) -> None:  # type: ignore[no-untyped-def]
     for_it = (max(pair) for pair in zip(one[:2], other[:2], strict=True))
     against = (min(pair) for pair in zip(one[2:4], other[2:4], strict=True))
-    more = Evidence(*for_it, *against, max(one.reading, other.reading))
+    more = Evidence(*for_it, *against, max(one.reading, other.reading), max(one.words, other.words))
     assert calibration.odds(more) >= max(calibration.odds(one), calibration.odds(other)) - 1e-9
 
 
@@ -65,9 +68,17 @@ def test_evidence_of_no_words_is_none() -> None:
 
 def test_a_rare_word_that_nothing_comes_close_to_counts_most() -> None:
     asked = Asked(("maya", "allergic"), frozenset({"maya"}), (0.5, 0.9))
-    assert evidence_of(0.4, asked, ("maya",), (0.1, 0.6)) == Evidence(0.4, 0.5, 0.0, pytest.approx(0.36))
+    assert evidence_of(0.4, asked, ("maya",), (0.1, 0.6)) == Evidence(0.4, 0.5, 0.0, pytest.approx(0.36), words=1)
     assert evidence_of(0.4, asked, (), (0.0, 0.6)) == Evidence(0.4, 0.0, 1.0, 0.5)
     assert evidence_of(0.4, asked, ("maya", "allergic"), (0.0, 0.0)).uncovered == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "words"),
+    [("a b c", "a b", 2), ("a", "a", 4), ("a b c", "a b c", 4), ("a b c d e f", "a b c d e", 4)],
+)
+def test_four_words_are_as_good_as_all(asked: str, found: str, words: int) -> None:
+    assert evidence_of(0.0, Asked(tuple(asked.split()), frozenset()), found.split()).words == words
 
 
 FACTS = ["The spare key is with Mr Lindqvist at number 14.", "Tom takes his coffee black, no sugar."]
@@ -82,6 +93,25 @@ def test_a_question_about_nothing_here_gets_no_results_but_the_nearest_miss(memo
     assert page.total == 0
     assert page.next_cursor is None
     assert page.nearest is None or page.nearest.relevance < 0.4
+
+
+SOURCES = Path(__file__).parents[2] / "src"
+FAR = [
+    "what is the capital of France",
+    "xqzv jkwp blorf",
+    "how tall is mount everest",
+    "symptoms of vitamin D deficiency",
+    "which planet has the most moons",
+    "who painted the night watch",
+]
+
+
+@pytest.mark.slow
+def test_a_question_that_has_nothing_to_do_with_the_code_gets_no_results(memory: Memory) -> None:
+    memory.code.index(SOURCES)
+    assert [query for query in FAR if memory.search(query).hits] == []
+    for query in ("where is a heading of a query counted twice", "odds of the best passage", "words_of_heading"):
+        assert memory.search(query).hits, query
 
 
 def test_the_nearest_miss_is_told_with_what_speaks_for_it(memory: Memory) -> None:

@@ -8,7 +8,10 @@ from typing import Literal
 Role = Literal["source", "test", "document", "example", "history", "generated"]
 ROLES: tuple[Role, ...] = ("source", "test", "document", "example", "history", "generated")
 
-_TEST_FOLDERS = re.compile(r"(?i)(?:^|/)(?:tests?|__tests__|specs?|e2e|testdata)/")
+_TEST_FOLDERS = re.compile(
+    r"(?i)(?:^|/)(?:tests?|__(?:tests|mocks|snapshots)__|specs?|e2e|(?:unit|integration|functional)[-_]?tests?"
+    r"|test[-_]?(?:data|cases|fixtures|resources|suites?))/"
+)
 _TEST_NAMES = re.compile(
     r"""(?x)
     (?: ^test_[^/]*\.py | _test\.(?:py|go|c|cc|cpp|rb|php|exs?|dart) | ^conftest\.py
@@ -19,7 +22,7 @@ _BY_PATH: tuple[tuple[Role, re.Pattern[str]], ...] = (
     (
         "generated",
         re.compile(
-            r"(?i)(?:^|/)(?:vendor|third_party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart|\.pot?)$"
+            r"(?i)(?:^|/)(?:_?vendor(?:ed)?|third[-_]party|_?generated)/|(?:_pb2(?:_grpc)?\.pyi?|\.pb\.go|\.g\.dart|\.pot?)$"
             r"|(?:^|/)PKG-INFO$"
         ),
     ),

@@ -13,7 +13,10 @@ CONSIDERED = 30
 """How many of the best are judged: a precise answer has no more."""
 LEAST_ODDS = -0.2
 """Below, a passage is no answer; as a relevance 0.45."""
-_LEAST_OF_CODE = -1.0  # the names that a question is about may stand in other pieces of the file
+MANY = 100
+_CODE_AHEAD = (
+    1.0  # odds that code gets beside others: notes resemble a question about code more than code one about notes
+)
 _BEHIND_THE_BEST = 0.8  # in odds; what is further behind answers something else
 _BEHIND_THE_OTHERS = 1.5  # the same for the best of the code: much code always has something that resembles a query
 _SURE = 2.0  # odds of something that is an answer, however much more it has
@@ -34,8 +37,37 @@ class Judged(NamedTuple):
     def relevance(self) -> float:
         return relevance_of(self.odds)
 
+    @property
+    def beside_others(self) -> float:
+        """The odds as they are compared with those of other kinds."""
+        return self.odds + (_CODE_AHEAD if self.kind == "code" else 0.0)
 
-def precise(judged: Sequence[Judged], *, calibrated: bool = True) -> list[Judged]:
+
+class Least(NamedTuple):
+    """The odds that the best of some must have. The more there are, the more one resembles a query by chance."""
+
+    of_few: float
+    few: int
+    of_many: float
+    many: int
+
+    def of(self, count: int) -> float:
+        share = math.log(min(max(count, self.few), self.many) / self.few) / math.log(self.many / self.few)
+        return self.of_few + share * (self.of_many - self.of_few)
+
+
+OF_MEMORIES = Least(LEAST_ODDS, 25, 0.5, MANY)
+OF_FILES = Least(-2.3, 10, -0.5, 60)
+
+
+class Count(NamedTuple):
+    """How many there are to choose from: memories, up to many, and files of code."""
+
+    memories: int = 0
+    files: int = 0
+
+
+def precise(judged: Sequence[Judged], count: Count = Count(), *, calibrated: bool = True) -> list[Judged]:
     """Those that answer, in their order; nothing if not even the best does.
 
     Each kind is judged apart, so that none crowds out another. Where nobody has measured what the odds of
@@ -48,11 +80,18 @@ def precise(judged: Sequence[Judged], *, calibrated: bool = True) -> list[Judged
         by_kind.setdefault(each.kind, []).append(each)
     others = _best_odds([each for each in judged if each.kind != "code"])
     code = by_kind.pop("code", [])
-    kept = [each for own in by_kind.values() for each in _answering(own, LEAST_ODDS, _SCORE_SHARE)]
-    share = _CODE_SHARE if _best_odds(code) >= others else _CODE_SHARE_BESIDE
-    kept += _answering(code, max(_LEAST_OF_CODE, min(_SURE, others) - _BEHIND_THE_OTHERS), share)
+    kept = _answering(by_kind.pop("memory", []), LEAST_ODDS, _SCORE_SHARE, OF_MEMORIES.of(count.memories))
+    kept += [each for own in by_kind.values() for each in _answering(own, LEAST_ODDS, _SCORE_SHARE)]
+    share = _CODE_SHARE if _best_odds(code) + _CODE_AHEAD >= others else _CODE_SHARE_BESIDE
+    least = max(OF_FILES.of(count.files), min(_SURE, others) - _BEHIND_THE_OTHERS - _CODE_AHEAD)
+    kept += _answering(code, least, share)
     keys = {each.ranked.key for each in kept}
     return [each for each in judged if each.ranked.key in keys]
+
+
+def is_in_doubt(judged: Sequence[Judged]) -> bool:
+    """Whether it depends on how many memories there are if the best of them answers."""
+    return LEAST_ODDS <= _best_odds([each for each in judged if each.kind == "memory"]) < OF_MEMORIES.of_many
 
 
 def _by_score(judged: Sequence[Judged]) -> list[Judged]:
@@ -63,11 +102,13 @@ def _by_score(judged: Sequence[Judged]) -> list[Judged]:
     return [each for each in judged if each.ranked.score >= least.get(each.kind, _SCORE_SHARE * best)]
 
 
-def _answering(judged: Sequence[Judged], least: float, share: float) -> list[Judged]:
+def _answering(
+    judged: Sequence[Judged], least: float, share: float, least_of_the_best: float = -math.inf
+) -> list[Judged]:
     """A turn of a conversation may answer by what stands beside it, and a piece of code by the rest of its file:
     once something answers, a share of the best score is enough for them."""
     best, best_score = _best_odds(judged), _best_score(judged)
-    if best < least:
+    if best < max(least, least_of_the_best):
         return []
     enough = min(_BEYOND_DOUBT, max(least, best - _BEHIND_THE_BEST))
     return [

@@ -31,15 +31,17 @@ class Judge(NamedTuple):
         if not passages:
             return []
         texts = [words_to_match(passage) for passage, _ in passages]
-        unread, read = calibration_for(self.model), calibration_for(self.model, read=True)
         words, *matched = store.matched_words(query, [query, *texts])
         asked, nearest = Asked(words, names_in(query, words)), [[0.0]] * len(texts)
-        if unread.uncovered and len(words) <= MOST_WORDS:
+        prose = [place for place, (passage, _) in enumerate(passages) if passage.code is None]
+        if prose and calibration_for(self.model).uncovered and len(words) <= MOST_WORDS:
             asked = asked._replace(rarities=tuple(self.meanings.rarities(words)))
-            nearest = self.meanings.nearest(words, texts)
-        return [
-            ((unread if said is None else read).odds(evidence_of(similarity, asked, found, close, said)), found)
-            for (_, similarity), found, close, said in zip(
-                passages, matched, nearest, readings or [None] * len(texts), strict=True
-            )
-        ]
+            for place, close in zip(prose, self.meanings.nearest(words, [texts[at] for at in prose]), strict=True):
+                nearest[place] = close
+        judged = []
+        for (passage, similarity), found, close, said in zip(
+            passages, matched, nearest, readings or [None] * len(texts), strict=True
+        ):
+            weights = calibration_for(self.model, read=said is not None, code=passage.code is not None)
+            judged.append((weights.odds(evidence_of(similarity, asked, found, close, said)), found))
+        return judged

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.model.frozen import replace
 from memsweep.model.roles import role_of
-from memsweep.model.search import Candidate, Filters, Owner, Passage, Place, Ranked
+from memsweep.model.search import Candidate, FileWords, Filters, Owner, Passage, Place, Ranked
 from memsweep.numeric import mean
 from memsweep.remember import other_hits
 from memsweep.remember.choosing import Judged
@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 class Ranking(NamedTuple):
     """Candidates and their neighbours, best first; the cosines of the candidates; facts and segments by their keys;
-    what a reader said of the best.
+    what a reader said of the best; how many files of code there are, if any was found.
 
     If `settled` is a number, only so many of the rows are sure to stand in their order.
     """
@@ -54,6 +54,7 @@ class Ranking(NamedTuple):
     other_hits: Mapping[int, Found] = {}
     settled: int | None = None
     readings: Mapping[int, float] = {}
+    files: int = 0
 
     def reaches(self, end: int) -> bool:
         return self.settled is None or end <= self.settled
@@ -82,7 +83,7 @@ def rank(
     (asked,) = store.matched_words(query, [query])
     others = _loose(store, embedder, judge, query, asked, filters, now)
     whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, asked, filters, first)
-    rankings, similarity, settled = whole
+    rankings, similarity, settled, files = whole
     rankings, readings = read_the_best(store, judge.reader, query, rankings)
     several = len(rankings) + bool(others) > 1
     if several:
@@ -92,9 +93,9 @@ def rank(
     rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
     rows = sorted(rows, key=lambda row: row[0]) if several or others else rows
     if not alone:
-        return Ranking(rows, similarity, others, settled, readings)
+        return Ranking(rows, similarity, others, settled, readings, files)
     similarity = {row[1]: similarity.get(row[1], 0.0) for row in rows[:first]}
-    return Ranking(rows[:first], similarity, others, settled, readings)
+    return Ranking(rows[:first], similarity, others, settled, readings, files)
 
 
 def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
@@ -119,11 +120,13 @@ def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slic
 
 
 class _OfChunks(NamedTuple):
-    """Memories and code: their rankings, if there are both, all cosines, and how many rows are in their order."""
+    """Memories and code: their rankings, if there are both, all cosines, how many rows are in their order, and how many
+    files there are."""
 
     rankings: list[list[Row]]
     similarity: dict[int, float]
     settled: int | None = None
+    files: int = 0
 
 
 _NOTHING = _OfChunks([], {})
@@ -147,9 +150,10 @@ def _of_chunks(
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
     allowed = [[row for row in rows if _has_role(owners.get(row[1]), filters)] for rows in rankings]
     any_code = any(owner.path is not None for owner in owners.values())
-    said = support_of(store.file_words(query, _MOST_PIECES)) if any_code else {}
+    words = store.file_words(query, _MOST_PIECES) if any_code else FileWords(0, [])
+    said = support_of(words)
     ordered = [by_file(by_tier(rows, owners), owners, query, len(asked), said) for rows in allowed if rows]
-    return _OfChunks(ordered, similarity)
+    return _OfChunks(ordered, similarity, files=words.files)
 
 
 def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) -> dict[int, Owner]:
@@ -179,7 +183,7 @@ def _has_role(owner: Owner | None, filters: Filters) -> bool:
 def _by_relevance(store: Store, judge: Judge, query: str, ranking: Ranking) -> list[Row]:
     """The rows of one kind, scored so that the best has the relevance of the most relevant of the first."""
     found, _ = look_at(store, judge, query, ranking, slice(_HEAD))
-    most = max((each.judged.relevance for each in found), default=0.0)
+    most = max((relevance_of(each.judged.beside_others) for each in found), default=0.0)
     best = max((-row[0] for row in ranking.rows), default=0.0)
     scaled, last = [], -1.0
     for row in ranking.rows:  # in their order, which is not that of their scores where a file has many

@@ -1,8 +1,8 @@
 """How relevant a passage is to a query, from 0 to 1, by the evidence of these two alone. Pure.
 
 The same passage has the same relevance to the same query in every workspace, whatever else is found. The weights are
-fitted on questions of our own (`benchmarks/relevance.py`), for each embedding model. They are scaled so that
-at 0.5 the evidence speaks for the passage as much as against it.
+fitted on questions of our own (`benchmarks/relevance.py`, `code_relevance.py`), for each embedding model, and for code
+apart. They are scaled so that at 0.5 the evidence speaks for the passage as much as against it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,21 @@ from memsweep.model.search import Passage
 
 _WORD = re.compile(r"[^\W_]+")
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_AS_GOOD_AS_ALL = 4
 _ENDS_A_SENTENCE = re.compile(r"[.!?:]\s*$")
 
 
 class Evidence(NamedTuple):
     """What speaks for a passage: the cosine, and the shares of the query's words it has and of the names it lacks; how
-    much it has nothing like one of the words, and a rare one; what a model said that read both together."""
+    much it has nothing like one of the words, and a rare one; what a model said that read both together; how many of
+    the words it has, where four are as good as all."""
 
     similarity: float
     share: float
     lacking: float
     uncovered: float = 0.0
     reading: float | None = None
+    words: int = 0
 
 
 @frozen
@@ -44,6 +47,8 @@ class Calibration:
     uncovered: float = 0.0
     reading: tuple[float, float, float] = (0.0, 0.0, 0.0)
     """Of the pieces of a reading: up to -8, from there to 0, and beyond."""
+    each_word: float = 0.0
+    """Of a long question no piece of code has all words, and much code has one."""
 
     def odds(self, evidence: Evidence) -> float:
         """The logarithm of the odds that the passage is relevant."""
@@ -55,6 +60,7 @@ class Calibration:
             + self.lacking * evidence.lacking
             + self.uncovered * evidence.uncovered
             + self.of_reading(evidence.reading)
+            + self.each_word * evidence.words
         )
 
     def of_reading(self, reading: float | None) -> float:
@@ -78,6 +84,12 @@ READ_CALIBRATIONS = {
     "wordllama-l2-supercat-256": Calibration(3.95, 0.0, 0.0, 4.01, -1.23, -3.36, (0.82, 0.07, 0.38)),
     "all-MiniLM-L6-v2-int8": Calibration(0.67, 7.01, 0.0, 4.73, -1.2, -2.52, (0.35, 0.0, 0.16)),
 }
+# The same for pieces of code, which resemble everything a little and have few words of a question.
+CODE_CALIBRATIONS = {
+    "wordllama-l2-supercat-256": Calibration(-3.13, 4.91, 0.0, 0.13, 0.0, each_word=0.88),
+    "all-MiniLM-L6-v2-int8": Calibration(-3.76, 9.1, 0.0, 0.79, 0.0, each_word=0.39),
+}
+CODE_BY_WORDS = Calibration(-1.75, 0.0, 0.0, 0.48, 0.0, each_word=0.87)
 WORDS_ALONE = Calibration(-0.33, 0.0, 9.24, 1.46, -1.73)
 READ_AND_WORDS = Calibration(1.41, 0.0, 0.0, 6.03, -1.34, 0.0, (0.87, 0.08, 0.44))
 """For a model that was not measured."""
@@ -91,7 +103,9 @@ def is_measured(model: str, asked: Collection[str]) -> bool:
     return model in CALIBRATIONS and len(asked) <= MOST_WORDS
 
 
-def calibration_for(model: str, *, read: bool = False) -> Calibration:
+def calibration_for(model: str, *, read: bool = False, code: bool = False) -> Calibration:
+    if code:
+        return CODE_CALIBRATIONS.get(model, CODE_BY_WORDS)
     return READ_CALIBRATIONS.get(model, READ_AND_WORDS) if read else CALIBRATIONS.get(model, WORDS_ALONE)
 
 
@@ -119,7 +133,8 @@ def evidence_of(
     lacking = len(asked.names.difference(found)) / len(asked.names) if asked.names else 0.0
     missing = zip(asked.words, asked.rarities, nearest, strict=False)
     uncovered = max((rarity * (1 - close) for word, rarity, close in missing if word not in found), default=0.0)
-    return Evidence(similarity, share, lacking, uncovered, reading)
+    words = _AS_GOOD_AS_ALL if share == 1 else min(len(found), _AS_GOOD_AS_ALL)
+    return Evidence(similarity, share, lacking, uncovered, reading, words)
 
 
 def names_in(query: str, asked: Collection[str]) -> frozenset[str]:

@@ -1,0 +1,72 @@
+"""What a precise search keeps of what was found: the more there is to choose from, the more the best must have."""
+
+from __future__ import annotations
+
+import pytest
+
+from memsweep import Memory
+from memsweep.model.search import Kind, Ranked
+from memsweep.remember.choosing import LEAST_ODDS, OF_FILES, OF_MEMORIES, Count, Judged, Least, is_in_doubt, precise
+from tests.support.engines import on_every_engine
+
+
+def judged(*odds: float, kind: Kind = "memory", first: int = 0) -> list[Judged]:
+    return [Judged(Ranked(first + key, 0.0, 0.0, 0.0, 0.0), each, kind) for key, each in enumerate(odds)]
+
+
+def kept(found: list[Judged], count: Count = Count()) -> list[int]:
+    return [each.ranked.key for each in precise(found, count)]
+
+
+@pytest.mark.parametrize("least", [OF_MEMORIES, OF_FILES])
+def test_the_best_of_more_must_have_more(least: Least) -> None:
+    counts = (0, 1, least.few, 2 * least.few, least.many, 1000 * least.many)
+    odds = [least.of(count) for count in counts]
+    assert odds == sorted(odds)
+    assert odds[:3] == [pytest.approx(least.of_few)] * 3
+    assert least.of_few < odds[3] < least.of_many
+    assert odds[4:] == [pytest.approx(least.of_many)] * 2
+
+
+def test_once_the_best_answers_others_need_no_more_than_of_few() -> None:
+    assert kept(judged(0.3, 0.0, -0.3), Count(memories=25)) == [0, 1]
+    assert kept(judged(0.3, 0.0, -0.3), Count(memories=1000)) == []
+    assert kept(judged(0.6, 0.0, -0.3), Count(memories=1000)) == [0, 1]
+
+
+def test_how_many_there_are_is_asked_only_where_it_decides() -> None:
+    assert is_in_doubt(judged(0.3, -5.0))
+    assert not is_in_doubt(judged(LEAST_ODDS - 0.1))
+    assert not is_in_doubt(judged(OF_MEMORIES.of_many))
+    assert not is_in_doubt(judged(0.3, kind="code"))
+    assert not is_in_doubt([])
+
+
+def test_code_is_compared_with_memories_as_if_it_had_more() -> None:
+    (memory,), (code,) = judged(1.0), judged(0.5, kind="code", first=1)
+    assert memory.beside_others == memory.odds
+    assert code.beside_others > memory.beside_others
+    few, many = Count(files=3), Count(files=500)
+    assert kept(judged(-1.0, kind="code"), few) == [0]
+    assert kept(judged(-1.0, kind="code"), many) == []
+    assert kept([*judged(3.0), *judged(-1.0, kind="code", first=1)], few) == [0], "far behind a sure answer"
+    assert kept([*judged(3.0), *judged(-0.4, kind="code", first=1)], few) == [0, 1]
+
+
+@on_every_engine
+def test_among_many_notes_a_faint_likeness_is_no_answer(memory: Memory) -> None:
+    notes = [f"Note {number}: the {thing} is kept in drawer {number}." for number, thing in enumerate(THINGS)]
+    for note in notes[:4]:
+        memory.remember(note)
+    queries = ["lasagne recipe", "birthday present ideas", "salary negotiation", "piano lessons"]
+    few = sum(bool(memory.search(query).hits) for query in queries)
+    for note in notes[4:]:
+        memory.remember(note)
+    assert sum(bool(memory.search(query).hits) for query in queries) <= few
+    assert memory.search("where is the hammer kept").hits[0].passage.text == notes[0]
+
+
+THINGS = (
+    "hammer saw drill chisel plane file rasp clamp vice level square ruler pencil knife scraper brush roller bucket "
+    "sponge ladder rope chain hook nail screw bolt nut washer hinge lock key handle knob bracket shelf board plank beam"
+).split()
