@@ -32,6 +32,8 @@ PARSER = "def parse_config(path):\n    return read(path)\n"
         ("third-party/zlib/inflate.c", "generated"),
         ("src/vendors/prices.py", "source"),
         ("src/testdatabase/open.py", "source"),
+        ("Lib/unittest/mock.py", "source"),
+        ("src/testfixtures/populate.py", "source"),
         ("docs/config.md", "document"),
         ("README.rst", "document"),
         ("CHANGELOG.md", "history"),
@@ -93,6 +95,11 @@ def test_a_file_with_more_of_the_rare_words_comes_first() -> None:
         ("the cart of the app", "src/app/cart.py", False),
         ("mycart.py and cart.pyc", "src/app/cart.py", False),
         ("...", "src/app/cart.py", False),
+        ("C:\\\\shop\\\\app\\\\cart.py", "src/app/cart.py", True),
+        ("see [app//./cart.py]", "src/app/cart.py", True),
+        ("why is .gitignore ignored", ".gitignore", True),
+        ("app/[id]/page.tsx is blank", "web/app/[id]/page.tsx", True),
+        ("app/[id]/page.tsx is blank", "web/app/other/page.tsx", False),
     ],
 )
 def test_a_file_is_said_by_its_name_with_its_folder_or_alone(query: str, path: str, said: bool) -> None:

@@ -9,8 +9,8 @@ Role = Literal["source", "test", "document", "example", "history", "generated"]
 ROLES: tuple[Role, ...] = ("source", "test", "document", "example", "history", "generated")
 
 _TEST_FOLDERS = re.compile(
-    r"(?i)(?:^|/)(?:tests?|__(?:tests|mocks|snapshots)__|specs?|e2e|(?:unit|integration|functional)[-_]?tests?"
-    r"|test[-_]?(?:data|cases|fixtures|resources|suites?))/"
+    r"(?i)(?:^|/)(?:tests?|__(?:tests|mocks|snapshots)__|specs?|e2e|(?:unit|integration|functional)[-_]tests?"
+    r"|testdata|test[-_](?:data|cases|fixtures|resources|suites?))/"
 )
 _TEST_NAMES = re.compile(
     r"""(?x)

@@ -13,10 +13,7 @@ CONSIDERED = 30
 """How many of the best are judged: a precise answer has no more."""
 LEAST_ODDS = -0.2
 """Below, a passage is no answer; as a relevance 0.45."""
-MANY = 100
-_CODE_AHEAD = (
-    1.0  # odds that code gets beside others: notes resemble a question about code more than code one about notes
-)
+_CODE_AHEAD = 1.0  # in odds, beside others: notes resemble a question about code more than code one about notes
 _BEHIND_THE_BEST = 0.8  # in odds; what is further behind answers something else
 _BEHIND_THE_OTHERS = 1.5  # the same for the best of the code: much code always has something that resembles a query
 _SURE = 2.0  # odds of something that is an answer, however much more it has
@@ -56,12 +53,12 @@ class Least(NamedTuple):
         return self.of_few + share * (self.of_many - self.of_few)
 
 
-OF_MEMORIES = Least(LEAST_ODDS, 25, 0.5, MANY)
+OF_MEMORIES = Least(LEAST_ODDS, 20, 0.5, 60)
 OF_FILES = Least(-2.3, 10, -0.5, 60)
 
 
 class Count(NamedTuple):
-    """How many there are to choose from: memories, up to many, and files of code."""
+    """How many there were to choose from: passages of memories that resemble the query at all, and files of code."""
 
     memories: int = 0
     files: int = 0
@@ -87,11 +84,6 @@ def precise(judged: Sequence[Judged], count: Count = Count(), *, calibrated: boo
     kept += _answering(code, least, share)
     keys = {each.ranked.key for each in kept}
     return [each for each in judged if each.ranked.key in keys]
-
-
-def is_in_doubt(judged: Sequence[Judged]) -> bool:
-    """Whether it depends on how many memories there are if the best of them answers."""
-    return LEAST_ODDS <= _best_odds([each for each in judged if each.kind == "memory"]) < OF_MEMORIES.of_many
 
 
 def _by_score(judged: Sequence[Judged]) -> list[Judged]:

@@ -22,7 +22,7 @@ _AGAIN = 0.4  # how little another piece counts that has the same word; 0 for no
 _ASKED_FOR = 1 / 5  # the share of the words that speaks of tests where they are what is looked for
 _MENTIONED = 1 / 12  # the same where they are only mentioned
 _UNKNOWN = Owner(0, None)
-_PATH = re.compile(r"[\w./\\-]+")
+_PATH = re.compile(r"[\w./\\+@\[\]-]+")
 _EVERYWHERE = "__init__.py"  # says nothing without its folder
 Part = Role | Literal["settings"]
 """What a file is for; of sources, settings of tools apart: they name everything and are seldom looked for."""
@@ -97,8 +97,9 @@ def _with_support(
 
 def files_said(query: str) -> frozenset[str]:
     """The files that a query speaks of, each by its name and the folder that it is in, or by its name alone."""
-    runs = (run.replace("\\", "/").strip("./-").split("/") for run in _PATH.findall(query))
-    return frozenset("/".join(parts[-2:]) for parts in runs if "." in parts[-1])
+    runs = (run.replace("\\", "/").strip("[]").rstrip(".-").split("/") for run in _PATH.findall(query))
+    paths = ([part for part in run if part.strip(".")] for run in runs)
+    return frozenset("/".join(parts[-2:]) for parts in paths if parts and "." in parts[-1])
 
 
 def is_said(path: str, said: frozenset[str]) -> bool:

@@ -12,7 +12,7 @@ from memsweep.model.roles import role_of
 from memsweep.model.search import Candidate, FileWords, Filters, Owner, Passage, Place, Ranked
 from memsweep.numeric import mean
 from memsweep.remember import other_hits
-from memsweep.remember.choosing import Judged
+from memsweep.remember.choosing import Count, Judged
 from memsweep.remember.files import by_file, settled, support_of
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
 from memsweep.remember.reading import read_the_best
@@ -44,7 +44,7 @@ class Found(NamedTuple):
 
 class Ranking(NamedTuple):
     """Candidates and their neighbours, best first; the cosines of the candidates; facts and segments by their keys;
-    what a reader said of the best; how many files of code there are, if any was found.
+    what a reader said of the best; how many there were to choose from.
 
     If `settled` is a number, only so many of the rows are sure to stand in their order.
     """
@@ -54,7 +54,7 @@ class Ranking(NamedTuple):
     other_hits: Mapping[int, Found] = {}
     settled: int | None = None
     readings: Mapping[int, float] = {}
-    files: int = 0
+    chosen_from: Count = Count()
 
     def reaches(self, end: int) -> bool:
         return self.settled is None or end <= self.settled
@@ -83,7 +83,7 @@ def rank(
     (asked,) = store.matched_words(query, [query])
     others = _loose(store, embedder, judge, query, asked, filters, now)
     whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, asked, filters, first)
-    rankings, similarity, settled, files = whole
+    rankings, similarity, count, settled = whole
     rankings, readings = read_the_best(store, judge.reader, query, rankings)
     several = len(rankings) + bool(others) > 1
     if several:
@@ -93,9 +93,9 @@ def rank(
     rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
     rows = sorted(rows, key=lambda row: row[0]) if several or others else rows
     if not alone:
-        return Ranking(rows, similarity, others, settled, readings, files)
+        return Ranking(rows, similarity, others, settled, readings, count)
     similarity = {row[1]: similarity.get(row[1], 0.0) for row in rows[:first]}
-    return Ranking(rows[:first], similarity, others, settled, readings, files)
+    return Ranking(rows[:first], similarity, others, settled, readings, count)
 
 
 def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
@@ -120,13 +120,13 @@ def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slic
 
 
 class _OfChunks(NamedTuple):
-    """Memories and code: their rankings, if there are both, all cosines, how many rows are in their order, and how many
-    files there are."""
+    """Memories and code: their rankings, if there are both, all cosines, how many there were to choose from, and how
+    many rows are in their order."""
 
     rankings: list[list[Row]]
     similarity: dict[int, float]
+    chosen_from: Count = Count()
     settled: int | None = None
-    files: int = 0
 
 
 _NOTHING = _OfChunks([], {})
@@ -141,10 +141,13 @@ def _of_chunks(
     keys_at = _neighbourhood(store, candidates, ranked, filters, weights)
     ranked = spread(ranked, keys_at, weights)
     similarity = {key: close for key, _, close, _, _, _ in candidates}
-    if first is not None and not any(each.is_code for each in candidates) and filters.any_role:
+    memories = sum(not is_code for _, _, _, _, is_code, _ in candidates)
+    if first is not None and memories == len(candidates) and filters.any_role:
         lead = leading(ranked, first)
         owners = _owners(store, candidates, ranked[:lead])
-        return _OfChunks([settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]], similarity, first)
+        return _OfChunks(
+            [settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]], similarity, Count(memories), first
+        )
     owners = _owners(store, candidates, ranked)
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
@@ -153,7 +156,14 @@ def _of_chunks(
     words = store.file_words(query, _MOST_PIECES) if any_code else FileWords(0, [])
     said = support_of(words)
     ordered = [by_file(by_tier(rows, owners), owners, query, len(asked), said) for rows in allowed if rows]
-    return _OfChunks(ordered, similarity, files=words.files)
+    files = words.files if filters == Filters(kind=filters.kind) else len(_files(owners, allowed))
+    return _OfChunks(ordered, similarity, Count(memories, files))
+
+
+def _files(owners: Mapping[int, Owner], rankings: Sequence[Sequence[Row]]) -> set[int]:
+    """The files that some rows are from."""
+    found = (owners[row[1]] for rows in rankings for row in rows if row[1] in owners)
+    return {owner.memory for owner in found if owner.path is not None}
 
 
 def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) -> dict[int, Owner]:

@@ -10,7 +10,7 @@ from memsweep.errors import BadInput
 from memsweep.model.frozen import replace
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
-from memsweep.remember.choosing import CONSIDERED, MANY, Count, is_in_doubt, precise
+from memsweep.remember.choosing import CONSIDERED, precise
 from memsweep.remember.judging import Judge
 from memsweep.remember.listings import Listing, Listings
 from memsweep.remember.ranking import DEPTH, Found, look_at, rank
@@ -63,9 +63,7 @@ def recall(
     found, damaged = look_at(store, judge, query, ranking, slice(CONSIDERED))
     (asked,) = store.matched_words(query, [query])
     judged = [each.judged for each in found]
-    memories = len(store.newest(replace(filters, kind="memory"), MANY)) if is_in_doubt(judged) else 0
-    kept = precise(judged, Count(memories, ranking.files), calibrated=is_measured(model, asked))
-    chosen = {each.ranked.key for each in kept}
+    chosen = {each.ranked.key for each in precise(judged, ranking.chosen_from, calibrated=is_measured(model, asked))}
     answers = [each for each in found if each.judged.ranked.key in chosen]
     page = _page(answers[offset : offset + limit], len(answers), offset + limit, listing, damaged)
     return page if answers else _with_nearest(page, found)
@@ -118,7 +116,7 @@ def _file_by_file(found: Sequence[Found]) -> list[Found]:
 def _with_nearest(page: Page, found: Sequence[Found]) -> Page:
     if not found:
         return page
-    return replace(page, nearest=_hit(max(found, key=lambda each: each.judged.odds)))
+    return replace(page, nearest=_hit(max(found, key=lambda each: each.judged.beside_others)))
 
 
 def _hit(found: Found) -> Hit:

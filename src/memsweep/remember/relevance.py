@@ -17,21 +17,21 @@ from memsweep.model.search import Passage
 
 _WORD = re.compile(r"[^\W_]+")
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-_AS_GOOD_AS_ALL = 4
+_AS_GOOD_AS_ALL = 4, 0.5  # words of a question, and a share of the words of a longer one
 _ENDS_A_SENTENCE = re.compile(r"[.!?:]\s*$")
 
 
 class Evidence(NamedTuple):
     """What speaks for a passage: the cosine, and the shares of the query's words it has and of the names it lacks; how
     much it has nothing like one of the words, and a rare one; what a model said that read both together; how many of
-    the words it has, where four are as good as all."""
+    the words it has, up to 4, which is as good as all."""
 
     similarity: float
     share: float
     lacking: float
     uncovered: float = 0.0
     reading: float | None = None
-    words: int = 0
+    words: float = 0.0
 
 
 @frozen
@@ -133,8 +133,12 @@ def evidence_of(
     lacking = len(asked.names.difference(found)) / len(asked.names) if asked.names else 0.0
     missing = zip(asked.words, asked.rarities, nearest, strict=False)
     uncovered = max((rarity * (1 - close) for word, rarity, close in missing if word not in found), default=0.0)
-    words = _AS_GOOD_AS_ALL if share == 1 else min(len(found), _AS_GOOD_AS_ALL)
-    return Evidence(similarity, share, lacking, uncovered, reading, words)
+    return Evidence(similarity, share, lacking, uncovered, reading, _words_met(len(found), len(asked.words)))
+
+
+def _words_met(found: int, asked: int) -> float:
+    most, part = _AS_GOOD_AS_ALL
+    return float(most) if found == asked > 0 else most * min(1.0, found / max(most, part * asked))
 
 
 def names_in(query: str, asked: Collection[str]) -> frozenset[str]:

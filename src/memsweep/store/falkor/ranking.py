@@ -42,7 +42,9 @@ class Ranking:
     def words_for(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
         """The words to ask for, each with the number of chunks that have it."""
         having = self.having(query, replies)
-        return {word: having[word] for word in rarest(having, _live(replies))} if having else {}
+        return (
+            {word: having[word] for word in rarest(having, _live(replies), words_of_heading(query))} if having else {}
+        )
 
     def having(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
         """How many chunks have each word of a query; those that none has are not in it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 import apsw
@@ -79,13 +79,14 @@ def depth_of(depth: int, chunks: int) -> int:
     return max(depth, min(_DEEPEST * depth, chunks // _RIVALS))
 
 
-def rarest(having: dict[str, int], chunks: int) -> list[str]:
+def rarest(having: dict[str, int], chunks: int, twice: Collection[str] = ()) -> list[str]:
     """The words to ask for, of which so many chunks each have one; the rarest first, and of equals the later.
 
     Postings decide what a query costs, so in a large workspace words are taken until their chunks add up to as many as
     there are, or to the most that can be read in time; measured, that costs no recall and spares the long questions.
     """
-    return _within(having, min(_POSTINGS_SHARE * chunks, _MOST_POSTINGS) if not is_small(chunks) else float("inf"))
+    room = min(_POSTINGS_SHARE * chunks, _MOST_POSTINGS) if not is_small(chunks) else float("inf")
+    return _within(having, room, twice)
 
 
 def rare(having: dict[str, int], most: int) -> list[str]:
@@ -93,12 +94,12 @@ def rare(having: dict[str, int], most: int) -> list[str]:
     return _within({word: count for word, count in having.items() if count <= most}, most)
 
 
-def _within(having: dict[str, int], room: float) -> list[str]:
-    """The rarest words whose chunks there is room for, but one at least."""
+def _within(having: dict[str, int], room: float, twice: Collection[str] = ()) -> list[str]:
+    """The rarest words whose chunks there is room for, but one at least. Some are asked for `twice`."""
     chosen: list[str] = []
     latest_first = list(reversed(having))
     for word in sorted(latest_first, key=having.__getitem__)[:MAX_WORDS]:
-        room -= having[word]
+        room -= having[word] * (1 + (word in twice))
         if chosen and room < 0:
             break
         chosen.append(word)

@@ -21,10 +21,9 @@ class WordQuery:
 
     def words(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden) -> list[str]:
         """For a workspace of so many chunks, and some that do not count. Those that count twice are given twice."""
-        words = words_to_find(query)
+        words, twice = words_to_find(query), words_of_heading(query)
         if needs_counts(words, chunks):
-            words = rarest(self._counts(db, words, chunks, hidden), chunks) or words[:1]
-        twice = words_of_heading(query)
+            words = rarest(self._counts(db, words, chunks, hidden), chunks, twice) or words[:1]
         return [*words, *(word for word in words if word in twice)]
 
     def rare(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden, most: int) -> list[str]:
