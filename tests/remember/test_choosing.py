@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from memsweep import Memory
-from memsweep.model.search import Kind, Ranked
+from memsweep.model.search import Filters, Kind, Ranked
 from memsweep.remember.choosing import OF_FILES, OF_MEMORIES, Count, Judged, Least, precise
+from tests.code.trees import grow
 from tests.support.engines import on_every_engine
 
 
@@ -56,6 +59,15 @@ def test_among_many_notes_a_faint_likeness_is_no_answer(memory: Memory) -> None:
         memory.remember(note)
     assert sum(bool(memory.search(query).hits) for query in queries) <= few
     assert memory.search("where is the hammer kept").hits[0].passage.text == notes[0]
+
+
+@on_every_engine
+def test_files_are_counted_as_they_pass_the_filters(memory: Memory, tmp_path: Path) -> None:
+    others = {f"other/m{number}.py": f"def other{number}():\n    return {number}\n" for number in range(70)}
+    memory.code.index(grow(tmp_path / "r", {"src/pool.py": "def reconnect(delay):\n    return delay * 2\n", **others}))
+    query = "when does the plumber come to reconnect our dishwasher"
+    assert memory.search(query, filters=Filters(path="src")).hits
+    assert not memory.search(query).hits
 
 
 THINGS = (
