@@ -50,6 +50,7 @@ OWN, OTHERS = "written about it", "about other projects"
 BEST = 3  # pieces of a question that are looked at
 MOST = 40  # questions of a kind that a release is asked
 STEPS, PENALTY = 40, 1.0
+LEAST = (-1.0, -0.7, -0.5, -0.35, -0.2, 0.0, 0.3, 0.6)
 
 
 class Answers(NamedTuple):
@@ -94,9 +95,6 @@ def main() -> None:
     ]
     show_figures(figures)
     write_json(options.json, "code_relevance", figures, model=model)
-
-
-LEAST = (-1.0, -0.7, -0.5, -0.35, -0.2, 0.0, 0.3, 0.6)
 
 
 def asked(app: App, options: Any, scratch: Path) -> Iterator[Answers]:
