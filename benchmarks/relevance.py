@@ -3,7 +3,7 @@
 python benchmarks/relevance.py [--json FILE]
 
 Prints the row for `CALIBRATIONS` in `remember/relevance.py` of the model that is set (`MEMSWEEP_EMBEDDING_PROVIDER`),
-or for `READ_CALIBRATIONS` if a reader is set (`MEMSWEEP_SEARCH_READER`; `--words` leaves the model out),
+or the row `READ`, without cosines, if a reader is set (`MEMSWEEP_SEARCH_READER`; `--words` leaves the model out),
 what a relevance turned out to mean in the scenes that were left out, and precision, recall and right silence there for
 several choices of the least relevance and of how far behind the best an answer may be.
 """
@@ -24,7 +24,7 @@ from memsweep.app import App, make_app
 from memsweep.model.search import Filters
 from memsweep.remember.judging import Judge
 from memsweep.remember.ranking import look_at, rank
-from memsweep.remember.relevance import Asked, Calibration, Evidence, calibration_for, evidence_of, names_in, pieces_of
+from memsweep.remember.relevance import Asked, Calibration, Evidence, calibration_for, evidence_of, names_in
 from memsweep.settings import load_settings
 from precision import OPEN_CASES
 
@@ -33,6 +33,9 @@ ALL = slice(1000)
 PENALTY = 1.0
 STEPS = 50
 BEYOND_DOUBT = 4.0
+CHOICES = (-0.6, -0.4, -0.2, 0.0, 0.2), (0.4, 0.6, 0.8, 1.0, 1.3)
+READ_CHOICES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25), (1.2, 1.6, 2.0, 2.5, 3.0)
+"""Of the least odds, and of how far behind the best an answer may be."""
 
 
 class Answers(NamedTuple):
@@ -64,7 +67,7 @@ def main() -> None:
     print(f"{model}: {len(questions)} questions\nfitted {fitted}\nin use {calibration_for(model, read=read)}\n")
     odds = left_out(questions)
     _show_meaning(questions, odds)
-    _show_choices(questions, odds)
+    _show_choices(questions, odds, *(READ_CHOICES if read else CHOICES))
     figures = [Figure("logarithmic loss, scenes left out", _loss(questions, odds))]
     show_figures(figures)
     write_json(options.json, "relevance", figures, model=model, fitted=repr(fitted))
@@ -107,9 +110,11 @@ def _asked(app: App, name: str, step: Mapping[str, Any], known: Mapping[str, str
 def fit(questions: Sequence[Answers]) -> Calibration:
     """A higher cosine or reading, or more words, must never count against a passage: if so, they do not count."""
     rows, right = _rows(questions)
+    if rows[:, 6].any():
+        rows[:, [1, 2]] = 0.0
     while True:
         fitted = _fit(rows, right)
-        worth = {1: fitted.similarity, 2: fitted.share, **dict(enumerate(fitted.reading, 6))}
+        worth = {1: fitted.similarity, 2: fitted.share, 6: fitted.reading}
         against = [column for column, value in worth.items() if value < 0]
         if not against:
             return fitted
@@ -130,13 +135,12 @@ def _fit(rows: Floats, right: Floats) -> Calibration:
     weights /= width
     base = weights[0] - weights[1:] @ middle[1:] + np.log((1 - right).sum() / right.sum())
     own, *rest = (round(float(value), 2) for value in (base, *weights[1:]))
-    similarity, share, all_words, lacking, uncovered, first, second, third = rest
-    return Calibration(own, similarity, share, all_words, lacking, uncovered, (first, second, third))
+    return Calibration(own, *rest)
 
 
 def _rows(questions: Sequence[Answers]) -> tuple[Floats, Floats]:
     rows = [
-        (1.0, each.similarity, each.share**2, each.share == 1, each.lacking, each.uncovered, *pieces_of(each.reading))
+        (1.0, each.similarity, each.share**2, each.share == 1, each.lacking, each.uncovered, each.reading or 0.0)
         for question in questions
         for each in question.evidence
     ]
@@ -165,10 +169,12 @@ def _show_meaning(questions: Sequence[Answers], odds: Sequence[Floats]) -> None:
     print(table(("relevance from", "memories", "right", "right if both were as many"), rows), end="\n\n")
 
 
-def _show_choices(questions: Sequence[Answers], odds: Sequence[Floats]) -> None:
+def _show_choices(
+    questions: Sequence[Answers], odds: Sequence[Floats], leasts: Sequence[float], behinds: Sequence[float]
+) -> None:
     rows = []
-    for least in (-0.6, -0.4, -0.2, 0.0, 0.2):
-        for behind in (0.4, 0.6, 0.8, 1.0, 1.3):
+    for least in leasts:
+        for behind in behinds:
             scored = _scored(questions, odds, least, behind)
             rows.append((f"{least:.1f}", f"{behind:.1f}", *(f"{value:.3f}" for value in scored)))
     header = ("least odds", "behind", "precision", "with an answer", "recall", "right silence", "far")

@@ -1,4 +1,4 @@
-"""ms-marco-MiniLM-L-12-v2, with the real files and the real runtime."""
+"""The reader, with the real files and the real runtime."""
 
 from __future__ import annotations
 
@@ -7,13 +7,17 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memsweep.embed import reader as reader_module
+from memsweep.embed.onnx_file import constants_of, network, tensor
+from memsweep.embed.packaged import session_of
 from memsweep.embed.reader import MarcoReader
+from memsweep.embed.reader_weights import ReaderWeights
 from memsweep.errors import EmbedderError
 from memsweep.hooks.session import own_app
 from memsweep.model.origin import Origin
@@ -51,13 +55,51 @@ def test_it_never_touches_the_network_and_imports_nothing_heavy(home: Path) -> N
     assert (ran.status, ran.out) == (0, "quiet\n"), ran.err
 
 
-def test_it_says_what_the_original_says(reader: MarcoReader) -> None:
-    """Numbers that the documentation of the model shows; integers move them a little."""
-    passages = [
-        "Berlin had a population of 3,520,031 registered inhabitants in an area of 891.82 square kilometers.",
-        "Berlin is well known for its museums.",
-    ]
-    assert reader.read(QUESTION, passages) == pytest.approx([9.22, -4.08], abs=1.5)
+ANSWERS = [
+    ("What is Maya allergic to?", "Maya is allergic to peanuts."),
+    ("Who has our spare key?", "The spare key is with Mr Lindqvist at number 14."),
+    ("Which day do deploys go out?", "Deploys go out on Tuesdays after the smoke test; Priya signs them off."),
+    ("where does staging run", "Staging is a single small instance in Dublin, restored from production each Sunday."),
+    ("How many people live in Berlin?", "Berlin had a population of 3,520,031 registered inhabitants."),
+]
+NEAR_MISSES = [
+    ("What is Maya allergic to?", "Tom is allergic to penicillin."),
+    ("Who pays for the spare key?", "The spare key is with Mr Lindqvist at number 14."),
+    ("Who signs off the invoices?", "Deploys go out on Tuesdays after the smoke test; Priya signs them off."),
+    ("what does staging cost", "Staging is a single small instance in Dublin, restored from production each Sunday."),
+    ("How many people live in Berlin?", "Berlin is well known for its museums."),
+]
+
+
+def test_answers_read_better_than_near_misses(reader: MarcoReader) -> None:
+    answers, misses = ([reader.read(one, [other])[0] for one, other in pairs] for pairs in (ANSWERS, NEAR_MISSES))
+    assert min(answers) > max(misses) + 1, (answers, misses)
+
+
+@pytest.mark.slow
+def test_untaught_it_says_what_the_carried_model_says() -> None:
+    """Our network of the carried weights against the one in the package; rounding differs."""
+    path = reader_module._FILES.folder() / reader_module._NETWORK[0]
+    ours = reader_module._Network.of(ReaderWeights(constants_of(memoryview(path.read_bytes()))))
+    theirs, reader = session_of(str(path)), MarcoReader(1)
+    for one, other in ANSWERS + NEAR_MISSES:
+        asked, passage = (each.ids for each in reader._tokenizer.encode_batch([one, other], add_special_tokens=False))
+        ids = np.array([[101, *asked, 102, *passage, 102]], np.int64)
+        sides = (np.arange(ids.size) >= len(asked) + 2).astype(np.int64)[None]
+        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": sides}
+        assert ours.read(asked, passage) == pytest.approx(float(theirs.run(None, given)[0][0, 0]), abs=1.5)
+
+
+def test_constants_are_read_as_they_were_written() -> None:
+    kinds = {"floats": np.float32, "bytes": np.uint8, "signed": np.int8, "numbers": np.int32}
+    arrays = {name: np.arange(6).reshape(2, 3).astype(kind) for name, kind in kinds.items()}
+    arrays["one"] = np.array(0.5, np.float32)
+    file = network([], [tensor(name, values) for name, values in arrays.items()], [], [])
+    found = constants_of(memoryview(file))
+    assert list(found) == list(arrays)
+    for name, values in arrays.items():
+        assert found[name].dtype == values.dtype
+        np.testing.assert_array_equal(found[name], values)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 
 from memsweep import Memory
 from memsweep.model.search import Filters, Kind, Ranked
-from memsweep.remember.choosing import OF_FILES, OF_MEMORIES, Count, Judged, Least, precise
+from memsweep.remember.choosing import OF_FILES, OF_MEMORIES, OF_READ_MEMORIES, Count, Judged, Least, precise
 from tests.code.trees import grow
 from tests.support.engines import on_every_engine
 
@@ -21,7 +21,7 @@ def kept(found: list[Judged], count: Count = Count()) -> list[int]:
     return [each.ranked.key for each in precise(found, count)]
 
 
-@pytest.mark.parametrize("least", [OF_MEMORIES, OF_FILES])
+@pytest.mark.parametrize("least", [OF_MEMORIES, OF_READ_MEMORIES, OF_FILES])
 def test_the_best_of_more_must_have_more(least: Least) -> None:
     counts = (0, 1, least.few, 2 * least.few, least.many, 1000 * least.many)
     odds = [least.of(count) for count in counts]
@@ -35,6 +35,15 @@ def test_once_the_best_answers_others_need_no_more_than_of_few() -> None:
     assert kept(judged(0.3, 0.0, -0.3), Count(memories=20)) == [0, 1]
     assert kept(judged(0.3, 0.0, -0.3), Count(memories=1000)) == []
     assert kept(judged(0.6, 0.0, -0.3), Count(memories=1000)) == [0, 1]
+
+
+def test_where_some_were_read_only_they_can_answer() -> None:
+    unread, read = judged(2.0, 1.0), [each._replace(is_read=True) for each in judged(2.9, 1.0, 0.8, -1.0, first=2)]
+    assert kept([*unread, *read], Count(memories=1000)) == [2, 3]
+    assert kept([*unread, *read[1:]], Count(memories=20)) == [3, 4]
+    assert kept([*unread, *read[1:]], Count(memories=1000)) == [], "of many, the best must have more"
+    assert kept([*unread, *read[-1:]]) == []
+    assert kept(unread) == [0]
 
 
 def test_code_is_compared_with_memories_as_if_it_had_more() -> None:

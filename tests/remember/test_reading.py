@@ -115,6 +115,16 @@ def test_the_real_reader_tells_an_answer_from_a_near_miss(read_memory: Memory) -
 
 
 @pytest.mark.slow
+def test_the_real_reader_is_silent_about_a_near_miss_and_shows_it_as_the_nearest(read_memory: Memory) -> None:
+    tom = read_memory.remember("Tom is allergic to penicillin.")
+    read_memory.remember("Maya plays the violin on Thursdays.")
+    page = read_memory.search("What is Maya allergic to?")
+    assert page.hits == ()
+    assert page.nearest is not None
+    assert read_memory.search("What is Tom allergic to?").hits[0].passage.memory_id == tom.memory_id
+
+
+@pytest.mark.slow
 def test_pages_of_a_listing_show_each_memory_once(read_memory: Memory) -> None:
     for number in range(45):
         read_memory.remember(f"Note {number} about the red door in house {number}.")

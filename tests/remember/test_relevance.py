@@ -14,8 +14,7 @@ from memsweep.remember.relevance import (
     CALIBRATIONS,
     CODE_BY_WORDS,
     CODE_CALIBRATIONS,
-    READ_AND_WORDS,
-    READ_CALIBRATIONS,
+    READ,
     WORDS_ALONE,
     Asked,
     Evidence,
@@ -24,11 +23,11 @@ from memsweep.remember.relevance import (
     relevance_of,
 )
 
-OF_PROSE = [*CALIBRATIONS.values(), WORDS_ALONE, *READ_CALIBRATIONS.values(), READ_AND_WORDS]
+OF_PROSE = [*CALIBRATIONS.values(), WORDS_ALONE, READ]
 CALIBRATED = st.sampled_from([*OF_PROSE, *CODE_CALIBRATIONS.values(), CODE_BY_WORDS])
 SHARES = st.floats(0, 1)
-READ = st.floats(-12, 12)
-EVIDENCE = st.builds(Evidence, st.floats(-1, 1), SHARES, SHARES, SHARES, READ, st.integers(0, 4))
+READINGS = st.floats(-12, 12)
+EVIDENCE = st.builds(Evidence, st.floats(-1, 1), SHARES, SHARES, SHARES, READINGS, st.integers(0, 4))
 
 
 @given(CALIBRATED, EVIDENCE)

@@ -11,8 +11,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memsweep.embed.minilm_network import DIMENSION, OUTPUT, TOKENS, minilm_network
 from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenizer_from, windows
+from memsweep.embed.transformer_network import DIMENSION, OUTPUT, TOKENS, transformer_network
 from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ _FILES = PackagedModel(
 _WEIGHTS = ("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db")
 _TOKENIZER = ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")
 MODEL = EmbeddingModel("all-MiniLM-L6-v2-int8", DIMENSION)
+_LAYERS = 6
 _BEGIN, _END = 101, 102
 _WINDOW = 126  # tokens, and one before and one behind them: 128 is what the model was trained with
 _FIRST = 2  # how often the first window counts; more find less in conversations, fewer in code
@@ -98,7 +99,7 @@ class MiniLMEmbedder:
     @cached_property
     def _session(self) -> Any:
         with self._loading:
-            return session_of(minilm_network(self._weights))
+            return session_of(transformer_network(self._weights, _LAYERS))
 
     @cached_property
     def _words(self) -> npt.NDArray[np.float32]:

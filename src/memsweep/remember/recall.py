@@ -63,7 +63,8 @@ def recall(
     found, damaged = look_at(store, judge, query, ranking, slice(CONSIDERED))
     (asked,) = store.matched_words(query, [query])
     judged = [each.judged for each in found]
-    chosen = {each.ranked.key for each in precise(judged, ranking.chosen_from, calibrated=is_measured(model, asked))}
+    calibrated = bool(ranking.readings) or is_measured(model, asked)
+    chosen = {each.ranked.key for each in precise(judged, ranking.chosen_from, calibrated=calibrated)}
     answers = [each for each in found if each.judged.ranked.key in chosen]
     page = _page(answers[offset : offset + limit], len(answers), offset + limit, listing, damaged)
     return page if answers else _with_nearest(page, found)

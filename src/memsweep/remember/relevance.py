@@ -45,8 +45,7 @@ class Calibration:
     all_words: float
     lacking: float
     uncovered: float = 0.0
-    reading: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    """Of the pieces of a reading: up to -8, from there to 0, and beyond."""
+    reading: float = 0.0
     each_word: float = 0.0
     """Of a long question no piece of code has all words, and much code has one."""
 
@@ -59,19 +58,9 @@ class Calibration:
             + self.all_words * (evidence.share == 1)
             + self.lacking * evidence.lacking
             + self.uncovered * evidence.uncovered
-            + self.of_reading(evidence.reading)
+            + self.reading * (evidence.reading or 0.0)
             + self.each_word * evidence.words
         )
-
-    def of_reading(self, reading: float | None) -> float:
-        return sum(weight * piece for weight, piece in zip(self.reading, pieces_of(reading), strict=True))
-
-
-def pieces_of(reading: float | None) -> tuple[float, float, float]:
-    """A point of a reading is not worth the same everywhere: most passages have -11, and answers have 8."""
-    if reading is None:
-        return (0.0, 0.0, 0.0)
-    return (min(0.0, reading + 8), min(8.0, max(0.0, reading + 8)), max(0.0, reading))
 
 
 # By name of the embedding model: what a cosine means differs from model to model.
@@ -79,11 +68,8 @@ CALIBRATIONS = {
     "wordllama-l2-supercat-256": Calibration(2.91, 6.18, 0.84, 3.32, -1.21, -5.18),
     "all-MiniLM-L6-v2-int8": Calibration(-0.48, 10.03, 0.0, 5.08, -1.31, -2.78),
 }
-# The same for passages that a reader has read.
-READ_CALIBRATIONS = {
-    "wordllama-l2-supercat-256": Calibration(3.95, 0.0, 0.0, 4.01, -1.23, -3.36, (0.82, 0.07, 0.38)),
-    "all-MiniLM-L6-v2-int8": Calibration(0.67, 7.01, 0.0, 4.73, -1.2, -2.52, (0.35, 0.0, 0.16)),
-}
+# The same for passages that a reader has read, whatever model embeds: a cosine says nothing more about them.
+READ = Calibration(6.03, 0.0, 0.0, 3.55, -1.1, -5.76, 0.75)
 # The same for pieces of code, which resemble everything a little and have few words of a question.
 CODE_CALIBRATIONS = {
     "wordllama-l2-supercat-256": Calibration(-3.23, 5.49, 0.0, 0.0, 0.0, each_word=0.86),
@@ -91,7 +77,6 @@ CODE_CALIBRATIONS = {
 }
 CODE_BY_WORDS = Calibration(-1.71, 0.0, 0.0, 0.86, 0.0, each_word=0.84)
 WORDS_ALONE = Calibration(-0.33, 0.0, 9.24, 1.46, -1.73)
-READ_AND_WORDS = Calibration(1.41, 0.0, 0.0, 6.03, -1.34, 0.0, (0.87, 0.08, 0.44))
 """For a model that was not measured."""
 
 
@@ -106,7 +91,7 @@ def is_measured(model: str, asked: Collection[str]) -> bool:
 def calibration_for(model: str, *, read: bool = False, code: bool = False) -> Calibration:
     if code:
         return CODE_CALIBRATIONS.get(model, CODE_BY_WORDS)
-    return READ_CALIBRATIONS.get(model, READ_AND_WORDS) if read else CALIBRATIONS.get(model, WORDS_ALONE)
+    return READ if read else CALIBRATIONS.get(model, WORDS_ALONE)
 
 
 def relevance_of(odds: float) -> float:

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2 as a network for onnxruntime, its matrices in small integers. Pure.
+"""A transformer of the family of BERT as a network for onnxruntime, its matrices in small integers. Pure.
 
 Weights have seven bits and a scale for each row. Eight would overflow the sums of processors that have no instruction
 for these products, and the same text would have another vector there; the seventh bit costs nothing in recall@10.
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     Weights = Mapping[str, npt.NDArray[np.float32]]
 
 DIMENSION = 384
-_LAYERS = 6
 _HEADS = 12
 _EPSILON = 1e-12
 _MOST = 63  # of a weight in seven bits
@@ -27,11 +26,11 @@ TOKENS = "tokens"
 OUTPUT = "hidden"
 
 
-def minilm_network(weights: Weights) -> bytes:
+def transformer_network(weights: Weights, layers: int) -> bytes:
     """From the sum of word, position and type of each token to its vector after the last layer; one text a run."""
     writer = _Writer(weights)
     state = writer.normalise("embeddings.LayerNorm", TOKENS)
-    for number in range(_LAYERS):
+    for number in range(layers):
         state = writer.layer(f"encoder.layer.{number}", state)
     writer.nodes.append(node("Identity", [state], OUTPUT))
     shape = (1, "length", DIMENSION)
