@@ -3,9 +3,10 @@
 python benchmarks/relevance.py [--json FILE]
 
 Prints the row for `CALIBRATIONS` in `remember/relevance.py` of the model that is set (`MEMSWEEP_EMBEDDING_PROVIDER`),
-or the row `READ`, without cosines, if a reader is set (`MEMSWEEP_SEARCH_READER`; `--words` leaves the model out),
-what a relevance turned out to mean in the scenes that were left out, and precision, recall and right silence there for
-several choices of the least relevance and of how far behind the best an answer may be.
+or the row `READ` if a reader is set (`MEMSWEEP_SEARCH_READER`), which does without the cosine and the share of words:
+with them near misses come back. `--words` leaves the embedding model out. Prints, too, what a relevance turned out to
+mean in the scenes that were left out, and precision, recall and right silence there for several choices of the least
+relevance and of how far behind the best an answer may be.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def main() -> None:
         questions = list(asked(cases, app))
         model, read = app.embedder.model.name, app.reader is not None
         app.close()
-    if options.words:
+    if options.words and not read:
         model, questions = "", [question.by_words() for question in questions]
     fitted = fit(questions)
     print(f"{model}: {len(questions)} questions\nfitted {fitted}\nin use {calibration_for(model, read=read)}\n")
@@ -176,7 +177,7 @@ def _show_choices(
     for least in leasts:
         for behind in behinds:
             scored = _scored(questions, odds, least, behind)
-            rows.append((f"{least:.1f}", f"{behind:.1f}", *(f"{value:.3f}" for value in scored)))
+            rows.append((f"{least:.2f}", f"{behind:.1f}", *(f"{value:.3f}" for value in scored)))
     header = ("least odds", "behind", "precision", "with an answer", "recall", "right silence", "far")
     print(table(header, rows), end="\n\n")
 

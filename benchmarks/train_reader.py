@@ -5,8 +5,8 @@ python benchmarks/train_reader.py [--minutes 60] [--out FILE]        (needs `pip
 The scenes of `data/reader_scenes.jsonl` are small worlds of twelve notes, with questions that some of the notes answer,
 in their words or in others, and with questions that a note seems to answer and none does. None of them is in a set that
 anything is measured with. The carried model stays as it is; learned are two narrow matrices for each of its matrices,
-whose product is added, and its vectors. Sums are rounded as `transformer_network` will round them, so that the network
-learns as it will run.
+whose product is added, and its vectors. Weights are rounded as `transformer_network` will round them, so that the
+network learns as it will run.
 
 A group is a question with some of its answers, some of the notes that resemble it most, and one from elsewhere, as
 small talk. Each pair of a group is judged by itself (does it answer?), and an answer has to be ahead of the rest of

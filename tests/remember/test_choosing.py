@@ -46,6 +46,18 @@ def test_where_some_were_read_only_they_can_answer() -> None:
     assert kept(unread) == [0]
 
 
+def test_of_models_that_were_not_measured_only_what_was_read_is_judged_by_odds() -> None:
+    code = [Judged(Ranked(9, 1.0, 0.0, 0.0, 0.0), -9.0, "code")]
+    unread, read = judged(5.0), [each._replace(is_read=True) for each in judged(3.0, -3.0, first=1)]
+    assert [each.ranked.key for each in precise([*unread, *read, *code], calibrated=False)] == [1, 9]
+    assert [each.ranked.key for each in precise([*read[1:], *code], calibrated=False)] == [9]
+
+
+def test_a_memory_that_does_not_answer_silences_no_code() -> None:
+    rejected = [each._replace(is_read=True) for each in judged(0.7, first=5)]
+    assert kept([*judged(1.5, first=7), *rejected, *judged(-1.9, kind="code")], Count(memories=20, files=5)) == [0]
+
+
 def test_code_is_compared_with_memories_as_if_it_had_more() -> None:
     (memory,), (code,) = judged(1.0), judged(0.5, kind="code", first=1)
     assert memory.beside_others == memory.odds

@@ -107,7 +107,7 @@ def _constant(tensor: memoryview) -> tuple[str, npt.NDArray[np.generic]]:
                 values = memoryview(bytes(number % 256 for number in _numbers(value)))
             case (5, int()):
                 values = memoryview(bytes([value % 256]))
-    element = next(name for name, number in ELEMENTS.items() if number == kind)
+    element = {number: element for element, number in ELEMENTS.items()}[kind]
     return name, np.frombuffer(values, element).reshape(shape)
 
 

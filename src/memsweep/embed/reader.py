@@ -40,8 +40,6 @@ class MarcoReader:
     number of all, and a passage would mean something else in other company.
     """
 
-    name = "ms-marco-MiniLM-L-12-v2-int8"
-
     def __init__(self, threads: int = 0) -> None:
         """`threads` 0: one per core."""
         self._workers = Workers(threads)
@@ -80,6 +78,8 @@ class MarcoReader:
         import numpy as np
 
         with self._loading:
+            if "_network" in self.__dict__:  # another thread was first
+                return self.__dict__["_network"]  # type: ignore[no-any-return]
             with _FILES.checked(self._folder, *_NETWORK).open("rb") as file:
                 mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
             with np.load(_LEARNED, allow_pickle=False) as learned:

@@ -40,7 +40,7 @@ class ReaderWeights(Mapping[str, "Floats"]):
 
     def __init__(self, constants: Arrays, learned: Arrays = MappingProxyType({})) -> None:
         nameless = (name for name in constants if name.startswith("onnx::MatMul") and name.endswith(_INTEGERS))
-        names = dict(zip(nameless, (f"{name}.weight" for name in MATRICES), strict=False))
+        names = dict(zip(nameless, (f"{name}.weight" for name in MATRICES[:-1]), strict=True))
         carried = [name for name in constants if name.endswith(_INTEGERS) or constants[name].ndim]
         self._constants, self._learned = constants, learned
         self._carried = {names.get(name, name.removeprefix("bert.").removesuffix(_INTEGERS)): name for name in carried}

@@ -72,20 +72,25 @@ def precise(judged: Sequence[Judged], count: Count = Count(), *, calibrated: boo
     """Those that answer, in their order; nothing if not even the best does.
 
     Each kind is judged apart, so that none crowds out another. Where nobody has measured what the odds of
-    an embedding model mean, scores alone decide.
+    an embedding model mean, scores alone decide, but for what a reader has read.
     """
-    if not calibrated:
-        return _by_score(judged)
     by_kind: dict[Kind, list[Judged]] = {}
     for each in judged:
         by_kind.setdefault(each.kind, []).append(each)
-    others = _best_odds([each for each in judged if each.kind != "code"])
+    if not calibrated:
+        read = [each for each in judged if each.is_read]
+        rest = [each for each in judged if each.kind != "memory"] if read else judged
+        return _in_order(judged, [*_memories(read, count.memories), *_by_score(rest)])
     code = by_kind.pop("code", [])
     kept = _memories(by_kind.pop("memory", []), count.memories)
     kept += [each for own in by_kind.values() for each in _answering(own, LEAST_ODDS, _SCORE_SHARE)]
+    others = _best_odds(kept)
     share = _CODE_SHARE if _best_odds(code) + _CODE_AHEAD >= others else _CODE_SHARE_BESIDE
     least = max(OF_FILES.of(count.files), min(_SURE, others) - _BEHIND_THE_OTHERS - _CODE_AHEAD)
-    kept += _answering(code, least, share)
+    return _in_order(judged, [*kept, *_answering(code, least, share)])
+
+
+def _in_order(judged: Sequence[Judged], kept: Sequence[Judged]) -> list[Judged]:
     keys = {each.ranked.key for each in kept}
     return [each for each in judged if each.ranked.key in keys]
 

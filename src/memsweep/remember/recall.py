@@ -63,8 +63,7 @@ def recall(
     found, damaged = look_at(store, judge, query, ranking, slice(CONSIDERED))
     (asked,) = store.matched_words(query, [query])
     judged = [each.judged for each in found]
-    calibrated = bool(ranking.readings) or is_measured(model, asked)
-    chosen = {each.ranked.key for each in precise(judged, ranking.chosen_from, calibrated=calibrated)}
+    chosen = {each.ranked.key for each in precise(judged, ranking.chosen_from, calibrated=is_measured(model, asked))}
     answers = [each for each in found if each.judged.ranked.key in chosen]
     page = _page(answers[offset : offset + limit], len(answers), offset + limit, listing, damaged)
     return page if answers else _with_nearest(page, found)
@@ -115,9 +114,11 @@ def _file_by_file(found: Sequence[Found]) -> list[Found]:
 
 
 def _with_nearest(page: Page, found: Sequence[Found]) -> Page:
+    """What was read has odds of another scale, by which nothing unread can be compared: there the ranking decides."""
     if not found:
         return page
-    return replace(page, nearest=_hit(max(found, key=lambda each: each.judged.beside_others)))
+    any_read = any(each.reading is not None for each in found)
+    return replace(page, nearest=_hit(found[0] if any_read else max(found, key=lambda each: each.judged.beside_others)))
 
 
 def _hit(found: Found) -> Hit:

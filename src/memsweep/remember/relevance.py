@@ -1,8 +1,9 @@
 """How relevant a passage is to a query, from 0 to 1, by the evidence of these two alone. Pure.
 
-The same passage has the same relevance to the same query in every workspace, whatever else is found. The weights are
-fitted on questions of our own (`benchmarks/relevance.py`, `code_relevance.py`), for each embedding model, and for code
-apart. They are scaled so that at 0.5 the evidence speaks for the passage as much as against it.
+The same passage has the same relevance to the same query in every workspace, whatever else is found, among those that a
+reader has read and among those that none has. The weights are fitted on questions of our own
+(`benchmarks/relevance.py`, `code_relevance.py`), for each embedding model, for what was read and for code apart. They
+are scaled so that at 0.5 the evidence speaks for the passage as much as against it.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ CALIBRATIONS = {
     "wordllama-l2-supercat-256": Calibration(2.91, 6.18, 0.84, 3.32, -1.21, -5.18),
     "all-MiniLM-L6-v2-int8": Calibration(-0.48, 10.03, 0.0, 5.08, -1.31, -2.78),
 }
-# The same for passages that a reader has read, whatever model embeds: a cosine says nothing more about them.
+# The same for passages that a reader has read, whatever model embeds: a cosine adds nothing.
 READ = Calibration(6.03, 0.0, 0.0, 3.55, -1.1, -5.76, 0.75)
 # The same for pieces of code, which resemble everything a little and have few words of a question.
 CODE_CALIBRATIONS = {
