@@ -34,7 +34,7 @@ _MOST_WINDOWS = 4  # of one passage
 
 
 class MarcoReader:
-    """A transformer of twelve layers, about 150 short passages a second on one core.
+    """A transformer of twelve layers, about 125 short passages a second on one core.
 
     Pairs are run one at a time, each by one thread: in a batch, integers would be scaled by the largest
     number of all, and a passage would mean something else in other company.
