@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from memsweep import Memory, open_memory
 from memsweep.app import App
+from memsweep.model.search import Filters
 from memsweep.remember.fusion import Row
 from memsweep.remember.reading import READ, reordered
 from memsweep.remember.recall import recall
@@ -97,6 +98,40 @@ def test_code_and_long_queries_are_not_read(make: Callable[..., App], tmp_path: 
     for query in ("red door " * 30, ",".join(f"door{number}" for number in range(30)), "..."):
         recall(store, app.embedder, query, **options)
     assert reader.given == []
+
+
+@on_every_engine
+def test_of_few_memories_all_are_read_even_what_nothing_else_found(make: Callable[..., App]) -> None:
+    app = make()
+    memory = app.memory("notes")
+    memory.remember("The red door leads to the cellar.", tags=["house"])
+    unlike = memory.remember("Buy oat milk.", tags=["shop", "house"])
+    memory.remember("Ingrid speaks Swedish.", tags=["shop"])
+    reader, store = WordReader("oat"), app.engine.open("notes")
+    options = {"words": app.local_model, "now": datetime.now(UTC), "reader": reader}
+    for mode in ("precise", "deep"):
+        reader.given.clear()
+        page = recall(store, app.embedder, "red door", mode=mode, **options)
+        assert sorted(reader.given) == ["Buy oat milk.", "Ingrid speaks Swedish.", "The red door leads to the cellar."]
+        assert page.hits[0].passage.memory_id == unlike.memory_id
+        assert page.total == len(page.hits) == {"precise": 1, "deep": 2}[mode], "what reads badly is no result"
+    reader.given.clear()
+    recall(store, app.embedder, "red door", filters=Filters(tags=("house",)), **options)
+    assert sorted(reader.given) == ["Buy oat milk.", "The red door leads to the cellar."]
+
+
+@on_every_engine
+def test_of_many_memories_only_the_best_are_read(make: Callable[..., App]) -> None:
+    app = make()
+    for number in range(READ + 10):
+        app.memory("notes").remember(f"The red door of house {number} sticks.")
+    app.memory("notes").remember("Buy oat milk.")
+    reader = WordReader("oat")
+    recall(
+        app.engine.open("notes"), app.embedder, "red door", words=app.local_model, now=datetime.now(UTC), reader=reader
+    )
+    assert len(reader.given) == len(set(reader.given)) == READ
+    assert "Buy oat milk." not in reader.given
 
 
 @pytest.fixture

@@ -84,7 +84,7 @@ def rank(
     others = _loose(store, embedder, judge, query, asked, filters, now)
     whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, asked, filters, first)
     rankings, similarity, count, settled = whole
-    rankings, readings = read_the_best(store, judge.reader, query, asked, rankings)
+    rankings, readings = read_the_best(store, judge.reader, query, asked, filters, rankings, similarity)
     several = len(rankings) + bool(others) > 1
     if several:
         apart = [Ranking(rows, similarity, readings=readings) for rows in rankings]

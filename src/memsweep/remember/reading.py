@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from memsweep.model.frozen import replace
+from memsweep.model.search import Filters
 from memsweep.remember.fusion import Row
 from memsweep.remember.relevance import MOST_WORDS
 
@@ -21,23 +23,53 @@ _SAYS_SOMETHING = 0.0
 
 
 def read_the_best(
-    store: Store, reader: Reader | None, query: str, asked: Sequence[str], rankings: Sequence[list[Row]]
+    store: Store,
+    reader: Reader | None,
+    query: str,
+    asked: Sequence[str],
+    filters: Filters,
+    rankings: Sequence[list[Row]],
+    similarity: Mapping[int, float],
 ) -> tuple[list[list[Row]], dict[int, float]]:
     """The rankings with their best in the order of a reader, and what it said of each.
 
     Code is not read, for the model knows prose alone; nor anything for a long query, which is no question, or for one
-    without words. `asked`: the words of the query that say something.
+    without words. `asked`: the words of the query that say something. Where there are few memories all are read, even
+    those that neither words nor meaning found.
     """
     readings: dict[int, float] = {}
     if reader is None or not asked or max(len(asked), len(query.split())) > MOST_WORDS:
         return list(rankings), readings
+    again = []
     for rows in rankings:
-        keys = [row[1] for row in rows[:READ]]
-        passages = store.passages(keys)
-        texts = {key: passages[key].text for key in keys if key in passages and passages[key].code is None}
+        keys = _to_read(rows, similarity)
+        texts = _prose(store, keys)
+        if 0 < len(texts) < READ:
+            unfound = _unfound(store, filters, {row[1] for row in rows}, READ - len(texts))
+            texts |= _prose(store, unfound)
+            rows = [*rows, *((0.0, key, 0.0, 0.0, 0.0) for key in unfound)]
         if texts:
             readings |= zip(texts, reader.read(query, list(texts.values())), strict=True)
-    return [reordered(rows, readings) for rows in rankings], readings
+        again.append(reordered(rows, readings))
+    return again, readings
+
+
+def _to_read(rows: Sequence[Row], similarity: Mapping[int, float]) -> list[int]:
+    """The best, and if they are few the closest of those that have no score."""
+    scored = [row[1] for row in rows if row[0] < 0]
+    rest = sorted((row[1] for row in rows if row[0] >= 0), key=lambda key: -similarity.get(key, 0.0))
+    return [*scored, *rest][:READ]
+
+
+def _unfound(store: Store, filters: Filters, found: Collection[int], most: int) -> list[int]:
+    """Memories that neither words nor meaning found, the newest first."""
+    newest = store.newest(replace(filters, kind="memory"), len(found) + most)
+    return [each.key for each in newest if each.key not in found][:most]
+
+
+def _prose(store: Store, keys: Sequence[int]) -> dict[int, str]:
+    passages = store.passages(keys) if keys else {}
+    return {key: passages[key].text for key in keys if key in passages and passages[key].code is None}
 
 
 def reordered(rows: Sequence[Row], readings: Mapping[int, float]) -> list[Row]:
