@@ -38,9 +38,10 @@ def test_once_the_best_answers_others_need_no_more_than_of_few() -> None:
 
 
 def test_where_some_were_read_only_they_can_answer() -> None:
-    unread, read = judged(2.0, 1.0), [each._replace(is_read=True) for each in judged(2.9, 1.0, 0.8, -1.0, first=2)]
-    assert kept([*unread, *read], Count(memories=1000)) == [2, 3]
+    unread, read = judged(2.0, 1.0), [each._replace(is_read=True) for each in judged(3.6, 1.1, 0.5, -1.0, first=2)]
+    assert kept([*unread, *read], Count(memories=1000)) == [2, 3], "what is far behind answers something else"
     assert kept([*unread, *read[1:]], Count(memories=20)) == [3, 4]
+    assert kept([*unread, *read[2:]], Count(memories=20)) == [], "enough beside an answer, and not by itself"
     assert kept([*unread, *read[1:]], Count(memories=1000)) == [], "of many, the best must have more"
     assert kept([*unread, *read[-1:]]) == []
     assert kept(unread) == [0]

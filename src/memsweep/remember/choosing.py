@@ -16,8 +16,8 @@ LEAST_ODDS = -0.2
 _CODE_AHEAD = 1.0  # in odds, beside others: notes resemble a question about code more than code one about notes
 _BEHIND_THE_BEST = 0.8  # in odds; what is further behind answers something else
 _BEHIND_THE_OTHERS = 1.5  # the same for the best of the code: much code always has something that resembles a query
-_READ_LEAST_ODDS = 0.75  # as `LEAST_ODDS`, for what a model has read; as a relevance 0.68
-_READ_BEHIND = 2.0  # as `_BEHIND_THE_BEST`
+_READ_LEAST_ODDS = -0.5  # as `LEAST_ODDS`, for what a model has read, beside something that surely answers
+_READ_BEHIND = 3.0  # as `_BEHIND_THE_BEST`
 _SURE = 2.0  # odds of something that is an answer, however much more it has
 _BEYOND_DOUBT = 4.0  # what has these odds, as where every word is met, answers whatever else there is
 _SCORE_SHARE = 0.33  # of the best score, for what its neighbours speak for
@@ -57,7 +57,7 @@ class Least(NamedTuple):
 
 
 OF_MEMORIES = Least(LEAST_ODDS, 20, 0.5, 60)
-OF_READ_MEMORIES = Least(_READ_LEAST_ODDS, 20, 1.25, 60)
+OF_READ_MEMORIES = Least(1.0, 20, 1.25, 60)
 OF_FILES = Least(-2.3, 10, -0.5, 60)
 
 
