@@ -39,8 +39,8 @@ PENALTY = 1.0
 STEPS = 50
 BEYOND_DOUBT = 4.0
 ASKED, NEAR = 3, 1  # of the questions of a scene that was left out of teaching, as the open cases have them
-CHOICES = (-0.6, -0.4, -0.2, 0.0, 0.2), (-1.0,), (0.4, 0.6, 0.8, 1.0, 1.3)
-READ_CHOICES = (0.5, 0.75, 1.0, 1.25, 1.5), (-1.0, -0.5, 0.0, 0.5), (2.0, 2.5, 3.0, 4.0)
+CHOICES = [(least, least, behind) for least, behind in product((-0.6, -0.4, -0.2, 0.0, 0.2), (0.4, 0.6, 0.8, 1.0, 1.3))]
+READ_CHOICES = list(product((0.5, 0.75, 1.0, 1.25, 1.5), (-1.0, -0.5, 0.0, 0.5), (2.0, 2.5, 3.0, 4.0)))
 """Of the odds that the best must have and the others must, and of how far behind the best these may be."""
 
 
@@ -65,7 +65,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="memsweep-relevance-") as home:
         app = make_app(load_settings(overrides={"MEMSWEEP_HOME": home}))
         model, read = app.embedder.model.name, app.reader is not None
-        cases["scenes"] += taught_scenes() if read else []
+        cases["scenes"] += left_out_scenes() if read else []
         questions = list(asked(cases, app))
         app.close()
     if options.words and not read:
@@ -74,13 +74,13 @@ def main() -> None:
     print(f"{model}: {len(questions)} questions\nfitted {fitted}\nin use {calibration_for(model, read=read)}\n")
     odds = left_out(questions)
     _show_meaning(questions, odds)
-    _show_choices(questions, odds, *(READ_CHOICES if read else CHOICES))
+    _show_choices(questions, odds, READ_CHOICES if read else CHOICES)
     figures = [Figure("logarithmic loss, scenes left out", _loss(questions, odds))]
     show_figures(figures)
     write_json(options.json, "relevance", figures, model=model, fitted=repr(fitted))
 
 
-def taught_scenes() -> list[dict[str, Any]]:
+def left_out_scenes() -> list[dict[str, Any]]:
     """What was left out of teaching the reader, as scenes with about as many questions as the open cases have."""
     dice, scenes = random.Random(0), load_scenes()[1]
     return [
@@ -193,12 +193,13 @@ def _show_meaning(questions: Sequence[Answers], odds: Sequence[Floats]) -> None:
     print(table(("relevance from", "memories", "right", "right if both were as many"), rows), end="\n\n")
 
 
-def _show_choices(questions: Sequence[Answers], odds: Sequence[Floats], *choices: Sequence[float]) -> None:
-    rows = [
-        (f"{first:.2f}", f"{least:.2f}", f"{behind:.1f}", *(f"{value:.3f}" for value in scored))
-        for first, least, behind in product(*choices)
-        for scored in (_scored(questions, odds, first, least, behind),)
-    ]
+def _show_choices(
+    questions: Sequence[Answers], odds: Sequence[Floats], choices: Sequence[tuple[float, float, float]]
+) -> None:
+    rows = []
+    for first, least, behind in choices:
+        scored = _scored(questions, odds, first, least, behind)
+        rows.append((f"{first:.2f}", f"{least:.2f}", f"{behind:.1f}", *(f"{value:.3f}" for value in scored)))
     header = ("best", "others", "behind", "precision", "with an answer", "recall", "right silence", "far")
     print(table(header, rows), end="\n\n")
 
