@@ -42,6 +42,7 @@ check: install-dev ## lint, types, layers, house rules
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	.venv/bin/lint-imports
+	$(PY) scripts/house.py
 	$(PY) -m pytest tests/house
 
 soak: install-dev ## the crash and concurrency tests and the laws with raised counts, and every campaign of docs/reliability.md

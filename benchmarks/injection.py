@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 from common import Conversation, Figure, Question, arguments, at_most, conversations_from, show_figures, table
 from common import write_json as write
 from memsweep import open_memory
-from memsweep.hooks.decisions import find_decisions
+from memsweep.hooks.listening import find_decisions
 from memsweep.hooks.prompting import MOST_HITS, asked, recalled_text
 from memsweep.model.search import Hit
 from memsweep.model.tokens import estimate_tokens

@@ -41,8 +41,7 @@ from torch.nn import functional
 from memsweep.embed import reader as reader_module
 from memsweep.embed.onnx_file import constants_of
 from memsweep.embed.packaged import tokenizer_from
-from memsweep.embed.reader import MarcoReader
-from memsweep.embed.reader_weights import LAYERS, MATRICES, ReaderWeights
+from memsweep.embed.reader import LAYERS, MATRICES, MarcoReader, ReaderWeights
 from precision import OPEN_CASES
 from scenes import load_scenes
 

@@ -23,7 +23,7 @@ from memsweep.code.sandbox import Sandbox
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.support.commands import Ran
-from tests.support.counts import rounds
+from tests.support.counts import THOROUGH, rounds
 from tests.support.engines import Home
 from tests.support.fork_server import ForkServer
 from tests.support.memory_disk import MEMORY_DISK
@@ -42,7 +42,7 @@ settings.register_profile(
     report_multiple_bugs=False,  # to shrink one takes long enough
     max_examples=rounds(15, 60),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-    derandomize="CI" in os.environ,  # a gate judges the change, everywhere else new examples are looked for
+    derandomize=not THOROUGH or "CI" in os.environ,  # a gate judges the change, a soak looks for new examples
 )
 settings.load_profile("memsweep")
 gc.disable()  # of what is collected now, nothing is garbage

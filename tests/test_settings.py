@@ -297,3 +297,47 @@ def test_any_environment_gives_settings_or_a_clear_refusal(values: dict[str, str
     variables = {f"MEMSWEEP_{name.upper()}": text for name, text in values.items() if "\0" not in text}
     with suppress(BadInput):
         load_settings({"MEMSWEEP_CONFIG": os.devnull, **variables})
+
+
+MISTYPED = (
+    "redis://user:hunter2@host",
+    "falkor:user:hunter2@host",
+    "falkor//user:hunter2@host:6379",
+    "user:hunter2@host:6379",
+    "falkor://user:hunter2",
+    "falkor://user:hunter2/prefix",
+    "falkor://user:hunter2@host:port",
+    "falkor://user:hun/ter2@host",
+    "falkor://user:12/hunter2@host",
+    "falkor://user:12?hunter2@host",
+    "falkor://user:12?hunter2=1@host",
+    "falkor://user:12#hunter2@host",
+    "falkor://user:h@hunter2@host:x",
+    "falkor://user:hunter2@host?hosts=1",
+    "falkor://user:hunter2@[::1",
+    "falkor://user:hunter2@host:6379:6379",
+    "falkor://user:hunter2@",
+    "FALKOR//:hunter2@host\n",
+)
+
+
+@pytest.mark.parametrize("url", MISTYPED)
+def test_no_mistyped_store_is_told_with_its_password(url: str, run: Run) -> None:
+    told = [run(*command, MEMSWEEP_STORE=url) for command in (("config", "show"), ("list",), ("where",))]
+    for ran in (*told, run("workspace", "copy", "default", "--to", url)):
+        assert "ter2" not in ran.out + ran.err
+        assert "is not an address" in ran.out + ran.err or "has the parameter 'hosts'" in ran.err
+
+
+def test_a_password_with_signs_in_it_is_not_shown(run: Run) -> None:
+    for url in ("falkor://u:p@hunter2@host", "falkors://u:hunter2%2F@host:1/prefix?ca=/a@b", "falkors://:hunter2@host"):
+        shown = run("config", "show", MEMSWEEP_STORE=url).out
+        assert "***@" in shown
+        assert "hunter2" not in shown
+
+
+def test_a_store_that_is_no_text_is_not_repeated(tmp_path: Path) -> None:
+    (tmp_path / "memsweep.toml").write_text('store = ["falkor://u:hunter2@host"]')
+    with pytest.raises(BadSetting) as caught:
+        load_settings({"MEMSWEEP_HOME": str(tmp_path)})
+    assert "hunter2" not in str(caught.value)

@@ -16,12 +16,21 @@ from typing import TYPE_CHECKING
 from memsweep.caller import bound_token, granted
 from memsweep.caller import called_by as called_by
 from memsweep.caller import calling as calling
-from memsweep.clock import new_id, now
-from memsweep.errors import BadInput, BadSetting, MemsweepError, StoreError, Unconfirmed, UnknownWorkspace
+from memsweep.clock import new_id, now, within_calendar
+from memsweep.errors import (
+    BadInput,
+    BadSetting,
+    MemsweepError,
+    StoreError,
+    Unconfirmed,
+    UnknownWorkspace,
+    install_extra,
+)
 from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
 from memsweep.model.origin import Origin, without_secrets
 from memsweep.model.text import check_description, without_password
 from memsweep.model.times import days_ago
+from memsweep.places import private_home
 from memsweep.project.resolver import Resolver
 from memsweep.services.memory import AsyncMemory, Memory
 from memsweep.settings import Settings, load_settings, stored_at
@@ -34,6 +43,7 @@ if TYPE_CHECKING:
     from memsweep.model.care import Restored, RestoreRequest
     from memsweep.model.memory import Workspace
     from memsweep.model.plan import Undone
+    from memsweep.model.quarantine import Quarantine
     from memsweep.operation import Sync
     from memsweep.remember.listings import Listings
     from memsweep.remember.sightings import Sightings
@@ -59,7 +69,7 @@ class App:
     ) -> None:
         """`project`: a folder of the project that is meant; empty: what the client says, or the working directory."""
         self.settings = settings
-        self.clock = clock
+        self.clock = within_calendar(clock)
         self._actor, self._project = actor, project
         self._opened_by = opened_by
         self._is_guest = False
@@ -71,6 +81,13 @@ class App:
         shared = {name: getattr(self, name) for name in ("_engine", "local_model", "embedder", "reader")}
         other.__dict__.update(shared, _is_guest=True)
         return other
+
+    @cached_property
+    def quarantine(self) -> Quarantine:
+        """What stays out of search; hooks have a stricter one."""
+        from memsweep.model.quarantine import Quarantine
+
+        return Quarantine(self.settings.quarantine.tiers, self.settings.quarantine.days)
 
     @property
     def actor(self) -> str:
@@ -139,11 +156,22 @@ class App:
             items, total = [], 0
         return TrashPage(items, total, deleted, in_use)
 
+    def refuse_claimed(self, workspace_id: str) -> None:
+        """Refuse to put something where a project reads it that chose the name itself, until a person has agreed."""
+        if owner := self.resolver.claimed_by(workspace_id):
+            whose = "" if bound_token() else f", {owner}"
+            raise Unconfirmed(
+                f"the .memsweep.toml of another project{whose} chose the name {workspace_id!r}: what is put there"
+                " can be read there.",
+                hint=f"Use another name, or let a person agree: memsweep trust {workspace_id}",
+            )
+
     def create_workspace(self, workspace_id: str, description: str = "") -> Workspace:
         from memsweep.model.gate import Gate
 
         gate = Gate(self.settings.secrets.action_for(workspace_id, ""))
         gate.own_id(check_name(workspace_id), "the workspace id")
+        self.refuse_claimed(workspace_id)
         return self.engine.create(workspace_id, gate.text(check_description(description), "description"), self.clock())
 
     def delete_workspace(self, workspace_id: str, *, confirm: bool = False) -> Workspace:
@@ -181,6 +209,7 @@ class App:
     def _restoring(self, workspace_id: str, replace: bool) -> RestoreRequest:
         from memsweep.model.care import RestoreRequest
 
+        self.refuse_claimed(workspace_id)
         return RestoreRequest(workspace_id, replace, new_id(WORKSPACE_RECEIPT), self.actor, self.clock())
 
     @property
@@ -190,9 +219,9 @@ class App:
 
         return Projects(self)
 
-    def private_home(self) -> Path:
-        """The home, made if need be."""
-        return self._private_folder("")
+    def private_home(self, folder: str = "") -> Path:
+        """Return the home, or a folder in it, made if need be."""
+        return self._private_folder(folder)
 
     def export_folder(self) -> Path:
         """Where agents may write files; made when it is first asked for. What a token is for has its own."""
@@ -240,7 +269,7 @@ class App:
             with kept_folder(self._private_folder("copies"), name, new_name, *places) as folder:
                 passes = bool(origin.settings.store) + 2 * bool(there.settings.store) or 1
                 steps = CopyProgress(progress, passes, folder)
-                request = self._restoring(new_name, replace)
+                request = there._restoring(new_name, replace)
                 made = copy(keeper, there.engine.keeper, request, steps, __version__, self.clock)
             moves = places[0] != places[1] and origin.project_of(name)
             if owner := there.resolver.owner() if moves else there.project_of(new_name):
@@ -288,11 +317,12 @@ class App:
 
     @cached_property
     def _engine(self) -> Engine:
+        home = private_home(self.settings.home)
         if self.settings.store:
             return _falkor(self.settings.store)
         from memsweep.store.sqlite.engine import SqliteEngine
 
-        return SqliteEngine(self.settings.home)
+        return SqliteEngine(home)
 
     @cached_property
     def local_model(self) -> LocalEmbedder:
@@ -373,7 +403,7 @@ def _falkor(url: str) -> Engine:
     except ImportError as error:
         raise BadSetting(
             f"store {without_password(url)!r} needs the package {error.name!r}, which is not installed.",
-            hint="Install it with: pip install 'memsweep[falkor]'",
+            hint=install_extra("falkor"),
         ) from None
     return FalkorEngine(url)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 from memsweep.model.ids import make_id
@@ -11,6 +12,14 @@ from memsweep.model.ids import make_id
 
 def now() -> datetime:
     return datetime.now(UTC)
+
+
+_FIRST, _LAST = datetime(1001, 1, 1, tzinfo=UTC), datetime(8999, 12, 31, tzinfo=UTC)
+
+
+def within_calendar(clock: Callable[[], datetime]) -> Callable[[], datetime]:
+    """Return the clock, held where a thousand years before and after any of its moments are dates as well."""
+    return lambda: min(max(clock(), _FIRST), _LAST)
 
 
 def local_now() -> datetime:

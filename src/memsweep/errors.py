@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import re
 
+INSTALL = "uv tool install ."  # in a checkout: nothing is published under our name yet
 MAX_ECHO = 200  # characters of one value that an error repeats
 _MAX_SENTENCE = 600
 _HEAD, _TAIL = 120, 77
@@ -34,6 +35,11 @@ _VALUE = re.compile(
     r'|(?<![^\s(])"(?:[^"\\]++|\\.)*+"(?!\w)',
     re.DOTALL,
 )
+
+
+def install_extra(extra: str) -> str:
+    """Return how an optional part is installed."""
+    return f"In a checkout of memsweep: uv tool install '.[{extra}]', or pip install '.[{extra}]' where you use pip."
 
 
 class MemsweepError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from memsweep.places import private_home
 from memsweep.project.resolver import Resolver
 from memsweep.settings import Settings
 
@@ -23,7 +24,7 @@ def at_a_glance(settings: Settings, project: str, look: Callable[[Resolver, Glan
     from memsweep.store.sqlite.glance import Glance
 
     try:
-        glance = Glance(settings.home)
+        glance = Glance(private_home(settings.home))
         return look(Resolver(settings, lambda: glance, project), glance)
-    except apsw.Error:
+    except (apsw.Error, OSError):  # the engine will say what is wrong
         return None

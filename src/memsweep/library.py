@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memsweep.app import BY_LIBRARY, App, make_app
+from memsweep.forking import wait_first
 from memsweep.services.memory import AsyncMemory, Memory
 from memsweep.settings import load_settings
 
@@ -39,6 +40,7 @@ def open_memory_async(
 
 
 def _app(home: str | Path | None, project: str | Path, client: str, session: str) -> App:
+    wait_first()
     overrides = {} if home is None else {"MEMSWEEP_HOME": str(home)}
     origin = replace(BY_LIBRARY, client=client, session=session)
     return make_app(load_settings(overrides=overrides), opened_by=origin, project=str(project))

@@ -1,4 +1,4 @@
-"""What a public operation is: written once, called directly or awaited, with damage to the store explained."""
+"""What a public operation is: written once, called directly or awaited, with bounded arguments and damage explained."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Callable, Coroutine
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
+from memsweep.forking import calls
+from memsweep.model.checks import within_limits
 from memsweep.model.frozen import frozen
 
 if TYPE_CHECKING:
@@ -66,15 +68,21 @@ class operation(Generic[P, T]):
 def _explained(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], T]:
     """An error that should not happen is looked into: where a damaged store explains it, the answer says so."""
 
+    code = method.__code__
+    names = code.co_varnames[1 : code.co_argcount]
+
     @functools.wraps(method)
     def call(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return method(self, *args, **kwargs)
-        except SUSPECTS as error:
-            found: StoreCorrupt | None = self._calls.explain_damage()
-            if found is None:
-                raise
-            raise found from error
+        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+            within_limits(name, value, method.__name__)
+        with calls:
+            try:
+                return method(self, *args, **kwargs)
+            except SUSPECTS as error:
+                found: StoreCorrupt | None = self._calls.explain_damage()
+                if found is None:
+                    raise
+                raise found from error
 
     return call
 

@@ -50,6 +50,24 @@ def home_at_a_glance(environ: Mapping[str, str] = os.environ) -> Path:
     return expanded(str(named)).absolute() if named else default_home()
 
 
+def private_home(home: Path) -> Path:
+    """Return the home; refuse one that other accounts can replace, for what they put there would be our memory."""
+    try:
+        found = home.stat()
+    except OSError:
+        return home  # not made yet, or whoever opens it says what is wrong
+    if not hasattr(os, "geteuid"):
+        return home
+    if found.st_mode & 0o002:
+        raise BadSetting(f"every account can write to the data folder {home}.", hint=f"Close it: chmod 700 '{home}'")
+    if os.geteuid() != 0 and found.st_uid not in (0, os.geteuid()):
+        raise BadSetting(
+            f"the data folder {home} belongs to another account ({found.st_uid}).",
+            hint="Set MEMSWEEP_HOME to a folder of your own.",
+        )
+    return home
+
+
 def expanded(path: str | Path) -> Path:
     try:
         return Path(path).expanduser()

@@ -13,15 +13,17 @@ import pytest
 from memsweep.app import App
 from memsweep.care.invariants import INVARIANTS
 from memsweep.errors import UnknownWorkspace
-from memsweep.model.care import Checkup
+from memsweep.model.care import Checkup, Finding
+from memsweep.model.graph_rows import Mention
 from memsweep.model.memory import Workspace
 from memsweep.model.text import content_hash
 from memsweep.services.memory import Memory
 from memsweep.store.file import care_sql, portable
-from memsweep.store.file.columns import COLUMNS
+from memsweep.store.things.every import COLUMNS
 from tests.care import stores
 from tests.support import store_files
-from tests.support.engines import ENGINES
+from tests.support.engines import ENGINES, on_every_engine
+from tests.support.inside import store_of
 
 
 class Damage(NamedTuple):
@@ -531,7 +533,8 @@ def test_a_model_that_is_not_at_hand_leaves_the_chunk_and_says_why(filled: Path,
 
 def test_an_unknown_workspace_is_an_error(app: App, home: Path) -> None:
     with pytest.raises(UnknownWorkspace):
-        app.memory().care.doctor(repair=True)
+        app.memory("named").care.doctor(repair=True)
+    assert app.memory().care.doctor(repair=True).left == (), "nothing is stored yet where nobody named one"
     assert not home.exists()
 
 
@@ -540,3 +543,28 @@ def test_every_invariant_has_words_and_a_way_out() -> None:
         assert invariant.one, name
         assert invariant.many, name
         assert invariant.cure or invariant.next_step, name
+
+
+@on_every_engine
+def test_what_an_undone_merge_has_kept_of_a_text_is_found_and_given_back(memory: Memory) -> None:
+    """As earlier versions left it."""
+    memory.remember("In spring Hal Reed tunes the pianos.", entities=["Hal Reed"])
+    own = memory.remember("In the evening Dan Quill plays the cello.", entities=["Dan Quill"]).memory_id
+    other = memory.remember("Nobody plays.", entities=["Dan Quill"]).memory_id
+    left_alone = memory.remember("At noon Dan Quill plays the harp.", entities=["Dan Quill"]).memory_id
+    merged = str(memory.graph.merge(["Dan Quill"], "Hal Reed").receipt_id)
+    for each in (own, other):
+        memory.sweep.undo(str(memory.update(each, text="It rains.").receipt_id))
+    memory.sweep.undo(merged)
+    assert memory.care.doctor().findings == ()
+    dan, hal = (memory.graph.related(name).start.key for name in ("Dan Quill", "Hal Reed"))
+    with store_of(memory).collector.changing() as tx:
+        chunks = [mention.chunk for mention in tx.mentions.of([dan])]
+        tx.mentions.drop([Mention(chunk, dan) for chunk in chunks])
+        tx.mentions.add([Mention(chunk, hal) for chunk in chunks], {})
+    assert memory.care.doctor().findings == (Finding("name_unmentioned", 1, (own,)),)
+    assert memory.care.doctor(repair=True).left == ()
+    assert {each.name for each in memory.get(own).entities} == {"Dan Quill", "Hal Reed"}
+    assert {each.name for each in memory.get(other).entities} == {"Hal Reed"}
+    assert {each.name for each in memory.get(left_alone).entities} == {"Hal Reed"}, "it may have been said so"
+    assert memory.care.doctor().findings == ()

@@ -134,4 +134,4 @@ def test_every_check_has_words_and_every_cure_exists() -> None:
     assert set(CHECKS) <= set(INVARIANTS)
     cures = {cure_of(Finding(name, 1)) for name in INVARIANTS} - {""}
     assert cures == set(CURES)
-    assert set(CURES) - set(SQL_CURES) == {*HOME_CURES, "embed"}
+    assert set(CURES) - set(SQL_CURES) == {*HOME_CURES, "embed", "names"}

@@ -11,9 +11,9 @@ import pytest
 
 from memsweep.errors import MemsweepError, StoreCorrupt
 from memsweep.services.memory import Memory
-from memsweep.store.file.columns import COLUMNS, REGISTRY_COLUMNS
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.things.every import COLUMNS, REGISTRY_COLUMNS
 from tests.care import damages, stores
 from tests.support import contents, store_files
 from tests.support.counts import THOROUGH

@@ -243,3 +243,53 @@ def test_a_text_that_looks_like_an_option_needs_two_dashes(run: Run, app: App, t
     if text != "-":
         run("remember", "--", text)
         assert app.memory().search("").hits[0].passage.text == text
+
+
+NOTHING_YET = [
+    (["trash"], "The trash is empty.", {"items": [], "total": 0}),
+    (["doctor"], "Nothing is stored here yet.", {"healthy": True}),
+    (["audit"], "No events.", {"events": []}),
+    (["prune"], "Nothing to collect.", {"preview": [], "plan_id": ""}),
+    (["prune", "-s", "secrets"], "Nothing to collect.", {"preview": []}),
+    (["graph", "prune"], "Nothing to collect.", {"preview": [], "plan_id": ""}),
+    (["graph", "decay"], "0 entities, 0 faded away.", {}),
+    (["purge", "--yes"], "Nothing in the trash is that old.", {}),
+    (["receipts"], "No receipts.", {"receipts": []}),
+    (["receipts", "--trash"], "No receipts.", {"receipts": []}),
+    (["tombstone", "list"], "No tombstones.", {"tombstones": []}),
+]
+
+
+@pytest.mark.parametrize(("command", "said", "answer"), NOTHING_YET, ids=[" ".join(each[0]) for each in NOTHING_YET])
+def test_where_nothing_is_stored_yet_there_is_nothing_and_no_error(
+    run: Run, home: Path, command: list[str], said: str, answer: dict[str, object]
+) -> None:
+    ran = run(*command)
+    assert (ran.status, ran.err) == (0, "")
+    assert said in ran.out
+    found = run(*command, "--json").json
+    assert {name: found[name] for name in answer} == answer
+    assert not list(home.glob("workspaces/*")), "and none is made"
+    assert run(*command, "-w", "named").status == 3
+
+
+def test_a_strategy_beside_the_plan_of_another_one_is_refused(run: Run) -> None:
+    run("remember", "old", "--expires", "2020-01-01")
+    plan = run("prune", "-s", "expired", "--json").json["plan_id"]
+    ran = run("prune", "--plan", plan, "-s", "duplicates", "--yes")
+    assert ran.status == 2
+    assert f"plan {plan} is of strategy 'expired', not 'duplicates'" in ran.err
+    assert run("prune", "--plan", plan, "-s", "stale_code").status == 2, "the default, when somebody says it"
+    assert run("prune", "--plan", plan, "--yes").status == 0
+
+
+def test_a_schedule_that_stops_in_a_workspace_has_an_exit_status(
+    run: Run, app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMSWEEP_SCHEDULE_STRATEGIES", "expired")
+    for number in range(40):
+        app.memory().remember(f"Note {number}.", expires_at="2020-01-01")
+    ran = run("schedule", "run")
+    assert ran.status == 4
+    assert "stopped:" in ran.out
+    assert run("schedule", "run", "--allow-large").status == 0

@@ -55,14 +55,15 @@ def test_a_pipe_that_closes_early_is_no_error(home: Path, app: App) -> None:
     assert done.stdout.splitlines()[-1] in ("0", "1")
 
 
-def test_a_reader_that_is_gone_already_is_no_error(home: Path, app: App) -> None:
+@pytest.mark.parametrize("command", [["search", "short"], ["where"], ["where", "--json"]])
+def test_a_reader_that_is_gone_already_is_no_error(home: Path, app: App, command: list[str]) -> None:
     app.memory().remember("short")
     app.close()
     read, write = os.pipe()
     os.close(read)
     with os.fdopen(write, "wb") as out:
         done = subprocess.run(
-            [*MEMSWEEP, "search", "short"], env=environment(home), stdout=out, stderr=subprocess.PIPE, check=False
+            [*MEMSWEEP, *command], env=environment(home), stdout=out, stderr=subprocess.PIPE, check=False
         )
     assert done.stderr == b""
     assert done.returncode in (0, 1)

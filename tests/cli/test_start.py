@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from memsweep import open_memory
-from memsweep.cli.hits import plain
+from memsweep.cli.recall import plain
 from tests.support.commands import run
 
 OF_OTHER_COMMANDS = {

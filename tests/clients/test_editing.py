@@ -45,6 +45,32 @@ def test_an_entry_is_added_and_taken_away_and_nothing_else_moves(text: str) -> N
     assert gone == {**before, "mcpServers": before.get("mcpServers", {})}
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{\n  "mcpServers": {\n    // none yet\n  }\n}\n',
+        '{\r\n  "mcpServers": {\r\n    "a": 1\r\n  }\r\n}\r\n',
+        '{\n "mcpServers": {\n  "a": 1, // first\n  "b": 2 // second\n  /* end */\n }\n}',
+        '{\n "mcpServers": {\n  "a": 1, // first\n  "b": 2, // second\n  /* end */\n }\n}',
+        '{"mcpServers": {"a": {} /* last */ }}',
+        '{"mcpServers": {"a": 1, // x\n}}',
+        COMMENTED,
+    ],
+)
+def test_what_was_added_is_taken_away_to_the_byte(text: str) -> None:
+    assert jsonc.drop_member(jsonc.set_member(text, AT, ENTRY), AT) == text
+
+
+def test_comments_around_an_entry_stay() -> None:
+    added = jsonc.set_member('{"mcpServers": { /* none yet */ }}', AT, ENTRY)
+    assert "/* none yet */" in added
+    followed = added.replace('"memsweep": {', '"memsweep": { // ours').replace("}\n  }}", '}, /* mine */ "z": 1}}')
+    gone = jsonc.drop_member(followed, AT)
+    assert "/* none yet */" in gone
+    assert "/* mine */" in gone
+    assert jsonc.parse(gone) == {"mcpServers": {"z": 1}}
+
+
 def test_an_entry_that_is_there_is_replaced_where_it_stands() -> None:
     text = '{"mcpServers": {"memsweep": {"command": "old"}, "z": {}}, "b": 1}'
     after = jsonc.set_member(text, AT, ENTRY)
@@ -93,7 +119,15 @@ def test_a_table_is_appended_and_taken_away_and_nothing_else_moves(text: str) ->
     after = toml_table.set_table(text, TABLE, ENTRY)
     assert after.startswith(text)
     assert toml_table.parse(after)["mcp_servers"]["memsweep"] == ENTRY
-    assert toml_table.parse(toml_table.drop_table(after, TABLE)) == toml_table.parse(text)
+    gone = toml_table.drop_table(after, TABLE)
+    assert toml_table.parse(gone) == toml_table.parse(text)
+    assert gone.strip() == text.strip(), "with its line breaks"
+
+
+def test_a_table_in_the_middle_leaves_every_other_byte() -> None:
+    text = TOML.replace("\n", "\r\n")
+    ours = '[mcp_servers.memsweep]\r\ncommand = "x"\r\n\r\n'
+    assert toml_table.drop_table(text.replace("[profiles", f"{ours}[profiles"), TABLE) == text
 
 
 def test_a_table_that_is_there_is_replaced_with_the_tables_below_it() -> None:

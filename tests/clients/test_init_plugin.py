@@ -73,6 +73,34 @@ def test_the_plugin_takes_the_place_of_the_entry_and_is_taken_back(run: Run, cla
     assert run("init", "--undo", "--yes").out == "Nothing to undo.\n"
 
 
+def test_settings_that_the_client_writes_anew_become_as_they_were(run: Run, claude: Claude, tmp_path: Path) -> None:
+    settings = tmp_path / "person" / ".claude" / "settings.json"
+    mine = b'{\r\n  "theme": "dark"\r\n}'
+    settings.write_bytes(mine)
+    settings.chmod(0o644)
+    writes = f"echo '{{}}' > {settings}.new; chmod 600 {settings}.new; mv {settings}.new {settings}"
+    claude.answers(writes)
+    for _ in range(2):  # a second time, after a new version
+        run("init", "--plugin", "--client", "claude-code")
+        assert settings.read_text() == "{}\n"
+    run("init", "--undo", "--yes")
+    assert (settings.read_bytes(), settings.stat().st_mode & 0o777) == (mine, 0o644)
+
+    run("init", "--plugin", "--client", "claude-code")
+    settings.write_text('{"theme": "light"}')
+    claude.answers("true")
+    run("init", "--plugin", "--client", "claude-code")
+    run("init", "--undo", "--yes")
+    assert settings.read_text() == '{"theme": "light"}', "what a person changed since stays"
+
+    settings.unlink()
+    claude.answers(writes)
+    run("init", "--plugin", "--client", "claude-code")
+    run("init", "--undo", "--yes")
+    assert not settings.exists()
+    assert sorted(each.name for each in (tmp_path / "home" / "init").glob("*.before")) == []
+
+
 def test_a_client_that_refuses_is_quoted_and_can_be_taken_back(run: Run, claude: Claude, tmp_path: Path) -> None:
     claude.answers("echo no such folder >&2; exit 3")
     ran = run("init", "--plugin", "--client", "claude-code")

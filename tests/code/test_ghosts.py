@@ -52,6 +52,32 @@ def held_by(memory: Memory, receipt: str) -> list[Any]:
     return [row["relation"] for row in rows["relation"] if row["trash"] == key]
 
 
+@pytest.mark.parametrize("into", ["alpha", "delta"])
+def test_a_run_while_names_are_one_is_right_up_to_the_merge_and_the_next_one_after_it(
+    app: App, root: Path, into: str
+) -> None:
+    memory, fresh = app.memory(), app.memory("fresh")
+    index(memory, root, a=CALLS_BETA, b="def beta(x):\n    return delta(x)\n", c="def delta(x):\n    return x\n")
+    merged = memory.graph.merge(["beta"], into).receipt_id
+    index(
+        memory,
+        root,
+        a=CALLS_BETA + "\n\ndef gamma(x):\n    return beta(x)\n",
+        b="def beta(x):\n    return delta(x) + 1\n",
+    )
+    fresh.code.index(root)
+    again = fresh.graph.merge(["beta"], into).receipt_id
+    assert index_histories.live(memory) == index_histories.live(fresh)
+    undone = memory.sweep.undo(str(merged))
+    fresh.sweep.undo(str(again))
+    assert {why for _, why in undone.conflicts} == {
+        "it was indexed since the merge; the next run of the index reads it again"
+    }
+    memory.code.index(root)
+    assert index_histories.live(memory) == index_histories.live(fresh)
+    assert memory.care.doctor().findings == ()
+
+
 def test_what_only_trash_states_goes_to_the_trash_of_those_that_do(memory: Memory, root: Path) -> None:
     index(memory, root, a=CALLS_BETA, b=CALLS_BETA)
     index(memory, root, a="")

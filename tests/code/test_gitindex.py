@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.code.gitindex import LIMIT_BYTES, Tracked, parse_index, read_tracked
-from memsweep.code.gitrepo import list_with_git
-from memsweep.code.listing import list_by_walking
+from memsweep.code.listing import list_by_walking, list_with_git
 from memsweep.code.request import make_scope
 from memsweep.code.walk import walk
 from memsweep.project.worktree import find_work_tree

@@ -231,10 +231,20 @@ def test_what_git_keeps_is_read_only_if_it_is_a_file_of_some_size(
 def test_what_is_no_file_in_a_folder_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: str
 ) -> None:
-    monkeypatch.setattr(gitcommand, "TIMEOUT_SECONDS", 1)
+    """A pipe holds git up, which then is waited for no longer than it usually takes."""
+    monkeypatch.setattr(gitcommand, "TIMEOUT_SECONDS", 10_000.0)
+    monkeypatch.setattr(gitcommand, "USUAL_SECONDS", 0.2)
     root = committed(tmp_path)
     put(root / name, kind)
     assert names(root) == ALL | ({f"{name}/in it"} if kind == "folder" else set())
+
+
+def test_a_pipe_above_the_root_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gitcommand, "TIMEOUT_SECONDS", 10_000.0)
+    monkeypatch.setattr(gitcommand, "USUAL_SECONDS", 0.2)
+    root = committed(tmp_path)
+    put(root / ".gitignore", "pipe")
+    assert names(root / "kept") == {each.removeprefix("kept/") for each in ALL if each.startswith("kept/")}
 
 
 @pytest.mark.parametrize("name", [".gitignore", "kept/.gitignore"])

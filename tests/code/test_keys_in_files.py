@@ -84,7 +84,7 @@ def test_an_index_of_before_is_redacted_on_the_next_run(
 ) -> None:
     with monkeypatch.context() as before:
         before.setattr("memsweep.code.index.judged_by", lambda action: "rules3")
-        before.setattr("memsweep.code.screening.find", lambda text: [])
+        before.setattr("memsweep.code.index.find", lambda text: [])
         memory.code.index(root)
     assert AWS in stored(memory, "deploy")
     result = memory.code.index(root)

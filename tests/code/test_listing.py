@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memsweep.code.gitindex import Tracked, read_tracked
-from memsweep.code.gitrepo import list_with_git
-from memsweep.code.listing import list_by_walking, list_files, work_tree_of
+from memsweep.code.listing import list_by_walking, list_files, list_with_git, work_tree_of
 from memsweep.project.worktree import find_work_tree
 from tests.code.trees import git, grow, names, repository
 from tests.support.counts import rounds

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.context import sweep_messages
+from memsweep.context.forms import read_turn
 from memsweep.errors import BadInput
 from tests.context.build import anthropic_messages, openai_messages, turn_lists
 
@@ -123,7 +124,124 @@ def test_sweeping_twice_changes_nothing(script, words, budget):
 def test_a_pinned_message_always_stays(script, words, budget, place):
     messages = openai_messages(script, False, words)
     swept = sweep_messages(messages, budget, count=count, pinned=[place % len(messages)])
-    assert messages[place % len(messages)] in swept.messages
+    assert place % len(messages) not in swept.reasons
+
+
+SAID = st.sampled_from(("", " ", "go on", "the port is 6432", "alpha " * 12))
+TEXTS = SAID | SAID.map(lambda text: [{"type": "text", "text": text}, {"type": "text", "text": "and so on"}])
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "A" * 400}}
+PLAIN = st.builds(dict, role=st.sampled_from(("user", "assistant")), content=TEXTS)
+
+
+def answered(calls, results):
+    return st.tuples(calls, results).map(list)
+
+
+def one(messages):
+    return messages.map(lambda message: [message])
+
+
+ANTHROPIC_TURNS = (
+    one(PLAIN)
+    | one(SAID.map(lambda text: {"role": "user", "content": [{"type": "text", "text": text}, PICTURE]}))
+    | answered(
+        SAID.map(
+            lambda text: {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": text},
+                    {"type": "tool_use", "id": "t", "name": "look", "input": {}},
+                ],
+            }
+        ),
+        SAID.map(
+            lambda text: {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": text}]}
+        ),
+    )
+)
+LOOK = {"name": "look", "arguments": "{}"}
+OPENAI_TURNS = (
+    one(PLAIN)
+    | st.just([{"role": "system", "content": "be brief"}])
+    | answered(
+        st.just({"role": "assistant", "content": None, "tool_calls": [{"id": "t", "function": LOOK}]}),
+        SAID.map(lambda text: {"role": "tool", "tool_call_id": "t", "content": text}),
+    )
+    | answered(
+        st.just({"role": "assistant", "content": None, "function_call": LOOK}),
+        SAID.map(lambda text: {"role": "function", "name": "look", "content": text}),
+    )
+)
+
+
+def lists(turns):
+    """Lists with anything at any place: an assistant first, results without a call, two of one role, empty ones."""
+    halves = turns.map(lambda turn: turn[-1:]) | turns.map(lambda turn: turn[:1])
+    return st.lists(turns | turns | turns | halves, min_size=1, max_size=8).map(
+        lambda each: [m for t in each for m in t]
+    )
+
+
+def check_anthropic(messages):
+    assert all(message.keys() == {"role", "content"} for message in messages)
+    for message in messages:
+        blocks = message["content"] if isinstance(message["content"], list) else [{"type": "text", **message}]
+        assert blocks
+        assert all(
+            str(b.get("text", b["content"] if "role" in b else "")).strip() for b in blocks if b["type"] == "text"
+        )
+    waits = messages[-1:] if any(calls for calls, _ in anthropic_turns(messages[-1:])) else []
+    check_calls(anthropic_turns(messages[: len(messages) - len(waits)]))
+
+
+def check_opens(messages, given, name):
+    roles = [each.get("role") if isinstance(each, dict) else each.type for each in messages]
+    if any(turn.role == "user" and not turn.is_empty for turn in map(read_turn, given)):
+        assert next(role for role in roles if role != "system") == name
+
+
+@given(lists(one(PLAIN)), BUDGETS)
+def test_a_list_that_may_be_anybodys_is_valid_for_everybody(messages, budget):
+    swept = sweep_messages(messages, budget, count=count).messages
+    check_opens(swept, messages, "user")
+    check_anthropic(swept)
+    roles = [[message["role"] for message in each] for each in (messages, swept)]
+    if all(one != other for one, other in pairwise(roles[0])):
+        assert all(one != other for one, other in pairwise(roles[1]))
+
+
+@given(lists(ANTHROPIC_TURNS), BUDGETS)
+def test_a_list_of_anthropics_is_recognised_and_valid(messages, budget):
+    swept = sweep_messages(messages, budget, count=count).messages
+    check_opens(swept, messages, "user")
+    check_anthropic(swept)
+
+
+@given(lists(OPENAI_TURNS), BUDGETS)
+def test_a_list_of_openais_is_valid_in_both_its_forms(messages, budget):
+    swept = sweep_messages(messages, budget, count=count).messages
+    turns = [read_turn(message) for message in swept]
+    check_calls((turn.calls, turn.answers) for turn in (turns[:-1] if turns and turns[-1].calls else turns))
+    assert not any(turn.is_empty for turn in turns)
+    if next((m["role"] for m in messages if m["role"] != "system"), "") == "user":
+        check_opens(swept, messages, "user")
+
+
+@given(turn_lists(), SIZES, BUDGETS, st.integers(1, 4))
+def test_a_langchain_list_opens_with_a_human(script, words, budget, cut):
+    messages = langchain_messages(script, words)
+    del messages[1 : 1 + cut]
+    check_opens(sweep_messages(messages, budget, count=count).messages, messages, "human")
+
+
+def test_a_refusal_and_a_sound_are_not_empty():
+    messages = [
+        {"role": "user", "content": "Say it."},
+        {"role": "assistant", "content": None, "audio": {"id": "a"}},
+        {"role": "user", "content": "Say more."},
+        {"role": "assistant", "content": None, "refusal": "I cannot."},
+    ]
+    assert sweep_messages(messages, 100).messages == messages
 
 
 def test_a_list_that_fits_comes_back_as_it_was():

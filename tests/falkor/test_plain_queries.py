@@ -17,9 +17,12 @@ import pytest
 
 from memsweep.app import make_app
 from memsweep.gc import collect
+from memsweep.model.plan import PlanItem
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher
+from memsweep.store.falkor.rows import queries_of
+from memsweep.store.rows import Find
 from tests.falkor.both_engines import Side, both_engines
 from tests.gc.stores import Link, Note, StoreSpec, Thing
 from tests.support import falkor
@@ -245,6 +248,7 @@ def a_preview_pages_through_everything(folders: IndexedFolders) -> None:
     assert sorted(path or "" for path in paths) == sorted(f"f{number}.py" for number in range(22))
 
 
+PLAN_ITEMS = queries_of(Find(PlanItem, (("plan", "=", 1), ("position", ">=", 0)), order=("position",)))[0][0]
 DESCRIBE = gc_cypher.live_and_trashed(gc_cypher.DESCRIBE_MEMORY)[0]
 MOVED = (gc_cypher.TRASH_MEMORY, gc_cypher.TRASH_CHUNK)
 ROWS: dict[str, tuple[tuple[str, ...], Callable[[Any], None]]] = {
@@ -285,11 +289,11 @@ ROWS: dict[str, tuple[tuple[str, ...], Callable[[Any], None]]] = {
         an_edited_file_is_read_anew_and_an_unchanged_one_is_not_written,
     ),
     "step 3, delete stale": (
-        (gc_cypher.PLAN_ITEMS, gc_cypher.LIVE_MEMORIES),
+        (PLAN_ITEMS, gc_cypher.LIVE_MEMORIES),
         what_changed_since_it_was_shown_is_skipped,
     ),
     "count nodes to delete": ((cypher.COUNT_STALE, gc_cypher.MEMORIES), what_would_go_is_counted_once_each),
-    "preview node details": ((gc_cypher.PLAN_ITEMS, DESCRIBE), a_preview_pages_through_everything),
+    "preview node details": ((PLAN_ITEMS, DESCRIBE), a_preview_pages_through_everything),
 }
 
 

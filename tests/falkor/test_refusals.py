@@ -24,14 +24,14 @@ from tests.support.falkor import OldServer, Server, free_port
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 
-def refusal(url: str, tmp_path: Path, act: Callable[[App], object]) -> MemsweepError:
+def refusal_of(url: str, tmp_path: Path, act: Callable[[App], object]) -> MemsweepError:
     with opened(url, tmp_path) as app, pytest.raises(MemsweepError) as caught:
         act(app)
     return caught.value
 
 
 def test_falkor_away_is_said_in_a_sentence(tmp_path: Path) -> None:
-    error = refusal(f"falkor://u:secret@127.0.0.1:{free_port()}", tmp_path, lambda app: app.workspaces())
+    error = refusal_of(f"falkor://u:secret@127.0.0.1:{free_port()}", tmp_path, lambda app: app.workspaces())
     assert isinstance(error, StoreAway)
     assert "cannot be reached" in error.message
     assert "secret" not in str(error)
@@ -42,13 +42,13 @@ def test_a_wrong_password_of_falkor_is_said(start: Start, tmp_path: Path) -> Non
     url = f"falkor://default:right@127.0.0.1:{server.port}"
     with opened(url, tmp_path) as app:
         assert app.workspaces() == []
-    error = refusal(url.replace("right", "wrong"), tmp_path, lambda app: app.workspaces())
+    error = refusal_of(url.replace("right", "wrong"), tmp_path, lambda app: app.workspaces())
     assert "refuses the user or the password" in error.message
     assert "wrong@" not in str(error)
 
 
 def test_redis_without_the_falkor_module_is_said(start: Start, tmp_path: Path) -> None:
-    error = refusal(start(module=False).url, tmp_path, lambda app: app.workspaces())
+    error = refusal_of(start(module=False).url, tmp_path, lambda app: app.workspaces())
     assert "without the FalkorDB module" in error.message
 
 
@@ -58,10 +58,39 @@ OLD = [([("graph", 40_200), ("vectorset", 1)], "module 40200"), ([("graph", 41_0
 @pytest.mark.parametrize(("modules", "said"), OLD, ids=["module", "redis"])
 def test_a_falkor_that_is_too_old_is_said(tmp_path: Path, modules: list[tuple[str, int]], said: str) -> None:
     with OldServer(modules) as server:
-        error = refusal(f"falkor://127.0.0.1:{server.port}", tmp_path, lambda app: app.workspaces())
+        error = refusal_of(f"falkor://127.0.0.1:{server.port}", tmp_path, lambda app: app.workspaces())
     assert "is too old" in error.message
     assert said in error.message
     assert "4.8 or later" in error.hint
+
+
+REFUSALS = {
+    "MOVED 12182 10.0.0.7:6379": "is a node of a cluster now, and has this elsewhere (12182 10.0.0.7:6379)",
+    "ASK 12182 10.0.0.7:6379": "is a node of a cluster now",
+    "TRYAGAIN Multiple keys request during rehashing of slot": "moving this workspace",
+    "CLUSTERDOWN The cluster is down": "cannot be reached (The cluster is down)",
+    "READONLY You can't write against a read only replica.": "takes no writes",
+    "NOAUTH Authentication required.": "refuses the user or the password",
+    "WRONGPASS invalid username-password pair or user is disabled.": "refuses the user or the password",
+    "NOPERM this user has no permissions to run the command": "refuses the user or the password",
+    "LOADING Redis is loading the dataset in memory": "still loading",
+    "MASTERDOWN Link with MASTER is down": "cannot be reached",
+    "OOM command not allowed when used memory > 'maxmemory'.": "no room left",
+    "BUSY Redis is busy running a script.": "refused: BUSY",
+    "ERR anything else": "refused: anything else",
+}
+
+
+@pytest.mark.parametrize("greets", [True, False])
+@pytest.mark.parametrize(("refusal", "said"), REFUSALS.items(), ids=[each.split()[0] for each in REFUSALS])
+def test_whatever_a_single_falkor_answers_is_a_sentence(refusal: str, said: str, greets: bool, tmp_path: Path) -> None:
+    with OldServer([("graph", 41_000), ("vectorset", 1)], refusal, greets=greets) as server:
+        url = f"falkor://user:secret@127.0.0.1:{server.port}"
+        for act in (lambda app: app.workspaces(), lambda app: app.memory("team").remember("one")):
+            error = refusal_of(url, tmp_path, act)
+            assert said in error.message
+            assert error.hint
+            assert "secret" not in str(error)
 
 
 def test_a_falkor_that_is_still_loading_is_said(start: Start, tmp_path: Path) -> None:
@@ -72,7 +101,7 @@ def test_a_falkor_that_is_still_loading_is_said(start: Start, tmp_path: Path) ->
     server.kill()
     server.start("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024", wait=False)
     wait_until(lambda: _is_loading(server))
-    error = refusal(server.url, tmp_path, lambda app: app.workspaces())
+    error = refusal_of(server.url, tmp_path, lambda app: app.workspaces())
     assert isinstance(error, StoreBusy)
     assert "still loading" in error.message
 
@@ -143,5 +172,5 @@ def test_without_its_package_falkor_says_what_to_install(tmp_path: Path) -> None
     )
     ran = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
     assert "BadSetting" in ran.stderr
-    assert "pip install 'memsweep[falkor]'" in ran.stderr
+    assert "uv tool install '.[falkor]'" in ran.stderr
     assert "secret" not in ran.stderr

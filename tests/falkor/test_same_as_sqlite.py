@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memsweep.gc import collect, review, run
@@ -320,7 +320,15 @@ def test_any_run_of_acts_gives_the_same_on_falkor(spec: StoreSpec, acts: list[tu
             acting.both_engines.same()
 
 
+STATED_TWICE = StoreSpec(
+    notes=(Note("in a file", path="src/m0.py", pinned=True), Note("in a note")),
+    things=(Thing("Thing 0", pinned=True, explicit=True), Thing("Thing 1", pinned=True, explicit=True)),
+    links=(Link(0, 0, explicit=True, sources=(1, 0)),),
+)
+
+
 @given(random_stores(), runs(UPKEEP, 3, 10))
+@example(STATED_TWICE, [("clear", 0, ""), ("clear", 0, "")])
 @settings(max_examples=rounds(6, 25))
 def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
     spec: StoreSpec, acts: list[tuple[str, int, str]]
@@ -356,6 +364,18 @@ def test_what_somebody_names_goes_and_comes_back_the_same_on_falkor(name: str) -
         assert len(acting.receipts) == 1
         acting.both_engines.same()
         acting.undo(0, "")
+        acting.both_engines.same()
+
+
+def test_a_fact_of_a_note_in_the_trash_stands_by_itself_on_no_engine() -> None:
+    """A pinned file states it still, and holds its ends; what only protects itself is told."""
+    with both_sides(STATED_TWICE) as acting:
+        for _ in range(2):
+            plan = acting.both_engines.both(
+                lambda side: collect.clear(acting._tools(side), "DELETE ALL MEMORIES").plan_id
+            )
+            told = acting.both_engines.both(lambda side, plan=plan: collect.load_plan(acting._tools(side), plan))
+            assert [each["id"] for each in told.protected] == ["mem_000000000001", "ent_000000000002"]
         acting.both_engines.same()
 
 

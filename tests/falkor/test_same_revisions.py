@@ -25,6 +25,15 @@ TOLD = StoreSpec(
 )
 
 
+MORE = update.CheckedUpdate("one half. another half.")
+
+
+def two_pieces(text: str) -> update.NewText:
+    """Cut in two, as `new_text` does not."""
+    new = new_text(text)
+    return update.NewText((new.pieces[0], new.pieces[0]._replace(id="chk_more", start=10)), new.model, new.named)
+
+
 def redact(pair: BothEngines) -> str:
     receipt: Any = pair.both(lambda side: collect.plan_and_apply(side.tools(), "secrets", confirm=True))
     pair.same_by_id()
@@ -69,4 +78,16 @@ def test_updates_deletions_and_undos_are_the_same() -> None:
         pair.both(lambda side: collect.delete(side.tools(), NOTE, confirm=True, forever=True))
         pair.same_by_id()
         pair.both(lambda side: collect.purge(side.tools(), 0, confirm=True))
+        pair.same_by_id()
+
+
+def test_what_comes_next_in_a_thread_stands_in_the_same_place() -> None:
+    """After one was freed, one took more places, and that was undone."""
+    spec = StoreSpec(notes=tuple(Note(f"turn {number}", thread="talk", chunks=1) for number in range(3)))
+    with both_engines(spec) as pair:
+        pair.both(lambda side: collect.delete(side.tools(), "mem_000000000003", confirm=True, forever=True))
+        longer = pair.both(lambda side: update.update(side.tools(), "mem_000000000002", MORE, two_pieces)).receipt_id
+        pair.same_by_id()
+        undo(pair, longer)
+        pair.both(lambda side: update.update(side.tools(), "mem_000000000001", MORE, two_pieces))
         pair.same_by_id()

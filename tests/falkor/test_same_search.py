@@ -35,9 +35,9 @@ def found(memory: Memory, query: str, **options: Any) -> list[tuple[str, str, fl
 
 
 def same(apps: Apps, query: str, **options: Any) -> list[tuple[str, str, float]]:
-    """What both engines find; the ranking may differ between near equals, for each counts words its own way."""
+    """What both engines find, in the same order."""
     here, there = (found(app.memory(), query, **options) for app in apps)
-    assert sorted(here) == sorted(there), query
+    assert here == there, query
     return here
 
 

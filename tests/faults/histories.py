@@ -319,6 +319,8 @@ def _undo(h: History, receipt: str) -> Any:
     kept = h.model.receipts.get(receipt)
     if receipt in h.merged and said == "Conflict" and kept is not None and not (kept.undone or kept.purged):
         return None  # what it was merged into is in the trash, or merged itself
+    if said == "Conflict" and kept is not None and not (kept.undone or kept.purged) and h.model.waits(receipt):
+        return None
     wanted = _or_refusal(lambda: h.model.undo(receipt))
     if isinstance(wanted, str) or isinstance(said, str):
         h.expect(said, wanted, f"undo of {receipt}")
@@ -384,7 +386,10 @@ def search(h: History) -> None:
         return
     uid = h.chance.choice(list(h.model.notes))
     note = h.model.notes[uid]
-    found = {hit.passage.memory_id for hit in h.memory.search(note.text, limit=50, filters={"kind": "memory"}).hits}
+    found = {
+        hit.passage.memory_id
+        for hit in h.memory.search(note.text, limit=50, filters={"kind": "memory", "include_expired": True}).hits
+    }
     if not found <= set(h.model.live()):
         raise Wrong(f"search shows {found - set(h.model.live())}, which are not live")
     h.expect(uid in found, note.live, f"search for {note.text!r}")
@@ -480,6 +485,8 @@ def _undo_all(h: History, receipts: Sequence[str]) -> list[Any]:
             conflicts += said.conflicts if said is not None else []
             h.agree()
         if all(not h.model.receipts[uid].undone for uid in left):
+            if all(map(h.model.waits, left)):
+                break
             raise Wrong(f"none of {left} can be undone any more")
     return conflicts
 

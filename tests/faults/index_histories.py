@@ -1,7 +1,7 @@
-"""Random histories of an indexed folder: edits and moves, runs of the index, prunes, undos, recoveries and purges.
+"""Random histories of an indexed folder: edits, runs of the index, merges, prunes, undos, recoveries and purges.
 
-The law: after a last run and a last prune, what the files state in the live graph is what a new index of the same
-folder states, and nothing else lives there.
+The law: once all merges are undone, after a last run and a last prune, what the files state in the live graph is what a
+new index of the same folder states, and nothing else lives there.
 """
 
 from __future__ import annotations
@@ -70,6 +70,7 @@ class History:
         self.workspace = IndexedWorkspace(folder / "home", _sandbox(), **self.home.settings)
         self.memory = self.workspace.memory
         self.receipts: list[str] = []
+        self.merged: list[str] = []
         self.done: list[str] = []
         self.before: dict[str, str] = {}
 
@@ -171,6 +172,14 @@ def purge(h: History) -> None:
         h.memory.sweep.purge(0, confirm=True)
 
 
+def merge(h: History) -> None:
+    """Two names that are one for a while."""
+    gone, into = h.chance.sample(("alpha", "beta", "delta", "kept"), 2)
+    h.merged.append(str(h.memory.graph.merge([gone], into).receipt_id))
+    h.noted(h.merged[-1])
+    h.done[-1] += f" {gone} into {into}"
+
+
 def edit(h: History) -> None:
     write(h)
     index(h)
@@ -190,6 +199,8 @@ def regain(h: History) -> None:
 
 STEPS = (edit, edit, edit, edit, lose, lose, lose, regain, regain, regain, write, move, index, prune)
 STEPS += (delete, delete, clear, undo, undo, undo, recover, recover, purge)
+MERGING = (*(step for step in STEPS if step is not purge), merge, merge, merge)
+"""Without a purge, after which a merge is there for good."""
 
 
 def run(seed: int, engine: str, steps: int = 24) -> dict[str, Any]:
@@ -200,7 +211,7 @@ def run(seed: int, engine: str, steps: int = 24) -> dict[str, Any]:
         for step in (write, write, write, write, index):
             history.take(step)
         for _ in range(history.chance.randrange(4, steps)):
-            history.take(history.chance.choice(STEPS))
+            history.take(history.chance.choice(MERGING if seed % 4 == 3 else STEPS))
         violations = [f"{each} (after {', '.join(history.done)})" for each in settled(history)]
     finally:
         history.close()
@@ -210,6 +221,12 @@ def run(seed: int, engine: str, steps: int = 24) -> dict[str, Any]:
 
 def settled(history: History) -> list[str]:
     """What differs from a new index after a last run and a last prune."""
+    for receipt in reversed(history.merged):
+        try:
+            history.memory.sweep.undo(receipt)
+        except MemsweepError as error:
+            if "undone already" not in error.message:
+                return []  # what it kept is in the trash
     fresh = history.workspace.app.memory("fresh")
     found = []
     for memory in (history.memory, fresh):

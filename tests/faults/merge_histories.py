@@ -460,7 +460,7 @@ class History:
                 return
             assert len(self._open()) < held
             refused.clear()
-        final = ("exists again", "deleted permanently")
+        final = ("exists again", "deleted permanently", "deleted for good", "was added again")
         stuck = {uid: why for uid, why in refused.items() if "Undo" not in why and not any(x in why for x in final)}
         circle = refused and not any(each in why for why in refused.values() for each in final)
         if stuck or circle:

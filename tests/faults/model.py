@@ -160,6 +160,16 @@ class Model:
             self.notes[uid].receipt = None
         return back, clashes | self._put_pieces_back(receipt)
 
+    def waits(self, receipt: str) -> bool:
+        """Whether it cannot be undone now: what it put away is in the trash of another, or nothing of it can return."""
+        stashed = [piece for _, piece in self.pieces if piece.stash == receipt]
+        if any(piece.trash not in (None, receipt) and not self.receipts[str(piece.trash)].undone for piece in stashed):
+            return True
+        notes = [self.notes[uid] for uid in self.held_by(receipt)]
+        there = [self.twin(note.text, note.thread) is not None for note in notes]
+        there += [self.piece(own) is not None for own, piece in self.pieces if piece.trash == receipt]
+        return bool(there) and all(there) and not any(piece.trash is None for piece in stashed)
+
     def _put_pieces_back(self, receipt: str) -> set[str]:
         clashes = set()
         for own, piece in self.pieces:

@@ -95,6 +95,8 @@ def _undo(slot: Slot, call: Call, known: Known) -> Iterator[Slot]:
         yield from _refused(slot, call, "Conflict")
         return
     if not call.pending and not isinstance(call.answer, tuple):
+        if call.answer == "Conflict" and (slot.live or all(copy.receipt != receipt for copy in slot.copies)):
+            yield slot  # nothing of it can come back, which leaves the receipt to be used later
         return
     after, live, left = slot, slot.live, set()
     for copy in (copy for copy in slot.copies if copy.receipt == receipt):

@@ -29,21 +29,28 @@ SEED_SECONDS = 900.0  # a seed that takes longer than this hangs
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """Where a campaign is, and how many seeds a full soak takes."""
+    """Where a campaign is, how many seeds a full soak takes, and when a seed hangs."""
 
     module: str
     seeds: int
+    seconds: float = SEED_SECONDS
 
 
 CAMPAIGNS = {
     "histories": Campaign("tests.faults.histories", 10_000),
     "crowds": Campaign("tests.faults.crowds", 500),
+    "all_doors": Campaign("tests.faults.all_doors", 20),
     "falkor_kills": Campaign("tests.faults.falkor_kills", 80),
+    "falkor_stalls": Campaign("tests.faults.falkor_stalls", 300),
+    "forks": Campaign("tests.faults.forks", 300),
+    "falkor_replies": Campaign("tests.faults.falkor_replies", 250),
+    "falkor_reads": Campaign("tests.faults.falkor_reads", 2000),
     "kills": Campaign("tests.faults.kills", 260),
     "power_cuts": Campaign("tests.faults.power_cuts", 100),
     "disk_errors": Campaign("tests.faults.disk_errors", 200),
     "bit_flips": Campaign("tests.faults.bit_flips", 100),
     "clock_jumps": Campaign("tests.faults.clock_jumps", 100),
+    "many_workspaces": Campaign("tests.faults.many_workspaces", 1),
     "merges": Campaign("tests.faults.merges", 4000),
     "falkor_merges": Campaign("tests.faults.falkor_merges", 300),
     "leaks": Campaign("tests.faults.leaks", 1000),
@@ -53,8 +60,11 @@ CAMPAIGNS = {
     "windows": Campaign("tests.faults.windows", 10_000),
     "ghosts": Campaign("tests.faults.ghosts", 10_000),
     "falkor_ghosts": Campaign("tests.faults.falkor_ghosts", 200),
+    "pairs": Campaign("tests.faults.pairs", 6000),
+    "falkor_pairs": Campaign("tests.faults.falkor_pairs", 5000),
     "audits": Campaign("tests.faults.audits", 2000),
     "falkor_audits": Campaign("tests.faults.falkor_audits", 100),
+    "long_runs": Campaign("tests.faults.long_runs", 1, 4 * 3600.0),
 }
 
 
@@ -128,7 +138,8 @@ class Worker:
 
     def run(self, seed: int) -> Result:
         begun = time.monotonic()
-        watchdog = threading.Timer(SEED_SECONDS, self._process.kill)
+        patience = find(self._name).seconds
+        watchdog = threading.Timer(patience, self._process.kill)
         watchdog.start()
         try:
             assert self._process.stdin is not None
@@ -145,7 +156,7 @@ class Worker:
         status = self._process.wait()
         self.close()
         self._process = self._start()
-        said = f"the worker ended with status {status} (or was ended after {SEED_SECONDS:.0f} s)"
+        said = f"the worker ended with status {status} (or was ended after {patience:.0f} s)"
         return Result(self._name, seed, round(time.monotonic() - begun, 3), {}, [said])
 
     def close(self) -> None:

@@ -14,12 +14,18 @@ from tests.support.counts import THOROUGH, TIMES
 FEW = {
     "histories": (0, 12, {"operations": 120}),
     "crowds": (0, 5, {"kills": 2}),
+    "all_doors": (1, 2, {"acknowledged": 60, "kills": 1}),
     "falkor_kills": (3, 4, {"kills": 1}),
+    "falkor_stalls": (0, 1, {"stalls": 5}),
+    "forks": (0, 3, {"forks": 5, "in_calls": 2, "acknowledged": 60}),
+    "falkor_replies": (0, 1, {"replies_lost": 6}),
+    "falkor_reads": (1, 3, {"operations": 8, "reads": 600}),
     "kills": (0, 1, {"kills": 4}),
     "power_cuts": (1, 2, {"images": 20, "atomic_steps": 2}),
     "disk_errors": (1, 2, {"errors": 10, "refusals": 7}),
     "bit_flips": (0, 1, {"flips": 8, "answers": 150}),
     "clock_jumps": (0, 3, {"calls": 100, "jumps": 40}),
+    "many_workspaces": (0, 1, {"workspaces": 60, "answers": 150}),
     "merges": (0, 8, {"histories": 8}),
     "falkor_merges": (0, 2, {"histories": 2}),
     "leaks": (0, 5, {"operations": 50, "keys": 80}),
@@ -29,12 +35,25 @@ FEW = {
     "windows": (0, 20, {"plans": 90, "segments_planned": 180}),
     "ghosts": (48, 56, {"operations": 100}),
     "falkor_ghosts": (52, 54, {"operations": 20}),
+    "pairs": (0, 12, {"undos": 12, "compared": 10}),
+    "falkor_pairs": (0, 3, {"undos": 3, "compared": 2}),
     "audits": (0, 5, {"acts": 60, "events": 70}),
     "falkor_audits": (0, 2, {"acts": 25, "events": 25}),
+    "long_runs": (0, 1, {"calls": 100}),
 }
 """From which seed to which, and what they must at least have done: a campaign that stops doing anything is noticed."""
 
-SIZES = {} if THOROUGH else {"power_cuts": 24, "disk_errors": 15}
+SMALL = {
+    "power_cuts": 24,
+    "disk_errors": 15,
+    "falkor_stalls": 5,
+    "falkor_replies": 6,
+    "falkor_reads": 4,
+    "all_doors": 20,
+    "many_workspaces": "60 64",
+    "long_runs": 100,
+}
+SIZES: dict[str, object] = {} if THOROUGH else SMALL
 """How much one seed does, where that would be more than `make test` has time for."""
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from memsweep.app import App
+from memsweep.places import private_home
 from tests.support import store_files
 from tests.support.commands import memsweep, run
 from tests.support.fork_server import ForkServer
@@ -75,7 +79,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of two megabytes, where mounting one is allowed."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs", str(folder)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m,nr_inodes=200,mode=0700", "tmpfs", str(folder)]
     try:
         done = subprocess.run(mount, capture_output=True, check=False)
     except OSError:
@@ -104,6 +108,47 @@ def test_a_full_file_system_refuses_and_keeps_what_is_there(
     assert said.status in (0, 5)
     said = memsweep("stats", "--json", home=home)
     assert said.json["total_memories"] >= kept
+
+
+@pytest.mark.parametrize("has_home", [False, True])
+def test_a_file_system_without_inodes_is_full_and_not_closed(small_disk: Path, has_home: bool, app: App) -> None:
+    home = small_disk / "home"
+    if has_home:
+        assert memsweep("remember", "there before", home=home).status == 0
+    for number in itertools.count():
+        try:
+            (small_disk / f"{number}").touch()
+        except OSError:
+            break
+    ran = memsweep("remember", "one more", "-w", "another", home=home)
+    assert ran.status == 5
+    assert "no space left" in ran.err or "no room for another file" in ran.err
+    assert "permissions" not in ran.err
+
+
+@pytest.mark.parametrize("command", [["remember", "mine"], ["search", "mine"], ["where"], ["doctor"]], ids=" ".join)
+def test_a_home_that_others_can_replace_is_refused(filled: Path, command: list[str]) -> None:
+    filled.chmod(0o777)
+    ran = memsweep(*command, home=filled)
+    assert (ran.status, ran.err) == (
+        2,
+        f"Error: every account can write to the data folder {filled}. Close it: chmod 700 '{filled}'\n",
+    )
+
+
+def test_a_home_of_another_account_is_refused_but_to_root() -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can make a folder of another account")
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        os.chown(folder, 12345, -1)
+        assert private_home(Path(folder)) == Path(folder)
+        code = (
+            "import os, sys, memsweep.places as p, memsweep.redact.find;"
+            " os.seteuid(12346); p.private_home(p.Path(sys.argv[1]))"
+        )
+        done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=False)
+        assert "belongs to another account (12345). Set MEMSWEEP_HOME to a folder of your own." in done.stderr
+        os.chown(folder, 0, -1)
 
 
 @pytest.fixture
@@ -138,7 +183,7 @@ def test_a_read_only_folder_is_named(filled: Path, command: list[str]) -> None:
     assert sorted(path for path in filled.rglob("*") if path.is_file()) == sorted(files)
 
 
-@pytest.mark.parametrize("command", [*READS, *WRITES], ids=" ".join)
+@pytest.mark.parametrize("command", [*READS, *WRITES, ["where"]], ids=" ".join)
 def test_a_home_that_cannot_be_entered_is_named(filled: Path, command: list[str]) -> None:
     filled.chmod(0o000)
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from memsweep.context import ContextHeap, ContextSegment, Focus, Limits, sweep_messages
 from memsweep.context.forms import read_turn
+from memsweep.context.messages import CANNOT_OPEN
 from tests.context.build import NOW, segment
 from tests.context.window_laws import Planned, broken, keeps_fewer, stale_reads
 
@@ -155,7 +156,8 @@ def _swept(messages: list[dict[str, Any]], budget: int) -> Iterator[str]:
     reads = {message["content"]: message in stays for message in messages if message.get("tool_call_id")}
     if reads.get("old " * 30) and not reads.get("new " * 30, True):
         yield f"the old read stays without the new one at {budget}"
-    small = [message for message in swept.stash if set(message) == {"role", "content"}]
+    free = [messages[place] for place, why in swept.reasons.items() if why != CANNOT_OPEN]
+    small = [message for message in free if set(message) == {"role", "content"}]
     if any(swept.tokens_after + len(message["content"].split()) <= budget for message in small):
         yield f"a message could be put back at {budget}"
 

@@ -12,8 +12,11 @@ from memsweep.app import Memory
 from memsweep.gc import closeup
 from memsweep.gc.collect import CollectorDependencies, look_over
 from memsweep.gc.explain import explain
-from memsweep.gc.strategies import STRATEGIES
+from memsweep.gc.planner import plan_of
+from memsweep.gc.strategies import CASCADE, STRATEGIES
+from memsweep.gc.strategies.rule import Options
 from memsweep.gc.verdict import judge
+from memsweep.model.plan import Found
 from tests.falkor.both_engines import both_engines
 from tests.gc.random_stores import random_stores
 from tests.gc.stores import Note, StoreSpec, store_with
@@ -73,6 +76,53 @@ def test_a_closeup_says_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest
 def test_a_closeup_on_falkor_says_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
     with both_engines(spec) as pair:
         check_however_common(pair.falkor.tools(), monkeypatch)
+
+
+def check_deletions(tools: CollectorDependencies, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What goes with each memory, from what lies around it, is what goes by a look at everything."""
+    survey, options = look_over(tools, CASCADE), Options(tools.clock())
+    for few in (0, 1, closeup._FEW):  # judged at every step, and at the end alone
+        monkeypatch.setattr(closeup, "_FEW", few)
+        with tools.store.changing() as tx:
+            for row in survey.memories:
+                found = [Found("memory", row.key, "deleted")]
+                whole, near = (
+                    {(item.kind, item.key, item.version) for item in plan_of(seen, found, options, "w").items}
+                    for seen in (survey, closeup.around_deletion(tx, row.key, options))
+                )
+                assert near == whole
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spec=specs())
+def test_a_deletion_takes_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    with store_with(spec) as place:
+        check_deletions(collector_of(place.app.memory()), monkeypatch)
+
+
+@pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
+@settings(max_examples=rounds(5, 40), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(spec=specs())
+def test_a_deletion_on_falkor_takes_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    with both_engines(spec) as pair:
+        check_deletions(pair.falkor.tools(), monkeypatch)
+
+
+@on_every_engine
+def test_a_deletion_looks_at_no_more_than_what_hangs_together(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = [memory.remember(f"Ada drives crane {number}.", entities=["Ada", f"C{number}"]) for number in range(8)]
+    for number in range(20):
+        memory.graph.relate(f"X{number}", "NEAR", f"X{number + 1}")
+    memory.graph.relate("C1", "NEAR", "X1")
+    looked_at: list[int] = []
+    monkeypatch.setattr(
+        "memsweep.gc.collect.plan_of",
+        lambda survey, *more: looked_at.append(len(survey.entities)) or plan_of(survey, *more),
+    )
+    for each in told[:2]:
+        memory.delete(each.memory_id, confirm=True)
+    assert max(looked_at) <= 3
+    assert memory.stats().total_memories == 6
 
 
 @on_every_engine

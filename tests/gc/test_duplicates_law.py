@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memsweep.gc.strategies import duplicates
 from memsweep.gc.strategies.rule import Options
 from memsweep.model.likeness import comparable, nearly_same, outline
-from memsweep.model.plan import Found, MemoryRow, Survey
+from memsweep.model.plan import Found, Survey, SurveyedMemory
 from memsweep.model.text import content_hash
 
 NOW = Options(datetime(2026, 11, 1, tzinfo=UTC))
@@ -57,7 +57,7 @@ texts = st.lists(
 
 def surveyed(said: list[str]) -> Survey:
     rows = [
-        MemoryRow(key, 1, False, False, key % 5 == 4, 10 * (key % 3), None, None, content_hash(text))
+        SurveyedMemory(key, 1, False, False, key % 5 == 4, 10 * (key % 3), None, None, content_hash(text))
         for key, text in enumerate(said)
     ]
     return Survey(memories=rows, texts=dict(enumerate(said)), chunk_counts=dict.fromkeys(range(len(said)), 1))

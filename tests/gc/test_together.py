@@ -114,11 +114,9 @@ def test_collectors_at_the_same_time_take_everything_once(fork_server: ForkServe
 
 def test_what_one_process_collects_another_no_longer_finds(fork_server: ForkServer, home: Path, app: App) -> None:
     old_notes(app, 5)
+    asked = {"query": "old note", "filters": {"include_expired": True}}
     child = fork_server.fork(
-        "attempt_when_told",
-        home,
-        first=[["search", {"query": "old note"}]],
-        then=[["search", {"query": "old note"}], ["stats", {}]],
+        "attempt_when_told", home, first=[["search", asked]], then=[["search", asked], ["stats", {}]]
     )
     assert len(child.said()[0]["result"]["hits"]) == 5
     app.memory().sweep.prune("expired", confirm=True)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
+from memsweep.model.decay import kept
 from memsweep.model.graph import Edge, Entity
 from memsweep.model.text import name_key
 from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, GraphSurvey
@@ -38,7 +39,7 @@ def survey(facts, *, types=None, alone=(), weight=1.0, ended=(), seen_days_ago=0
 _TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=20).filter(
     lambda text: bool(text.strip())
 )
-_SHARES = st.floats(0, 1)
+_SHARES = st.floats(0, 1).map(kept)
 _TIMES = st.datetimes(datetime(1970, 1, 2), datetime(9990, 1, 1), timezones=st.just(UTC))
 _LETTERS = st.text("0123456789abcdefghjkmnpqrstvwxyz", min_size=12, max_size=12)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
+from datetime import UTC, datetime
 
 import networkx
 import pytest
 from hypothesis import given, settings
 
+from memsweep import clock
 from memsweep.app import make_app
 from memsweep.errors import AlreadyExists, BadInput, NotFound
 from memsweep.graph.exchange import FORMS, format_of_file, format_of_text
@@ -22,6 +25,7 @@ from tests.support.engines import Home, on_every_engine
 from tests.support.inside import dump_of
 
 FORMATS = list(FORMS)
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -42,7 +46,7 @@ def filled(app):
 def test_what_is_written_is_read_again(name, dump):
     form = FORMS[name]
     text = form.write(dump)
-    assert form.read(text) == dump
+    assert form.read(text, NOW) == dump
     if dump.entities:
         assert format_of_text(text) == name
 
@@ -160,6 +164,35 @@ def test_flat_cytoscape_of_another_program_is_taken_in(app):
     assert [each.name for each in memory.graph.entities(sort_by="name")[0]] == ["2", "One"]
 
 
+@on_every_engine
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("left_out", ["created_at|last_seen", "last_seen", "created_at"])
+def test_what_has_no_date_is_dated_by_its_import(app, name, left_out):
+    """It was dated 1970, so that everything that came without dates was faded as soon as it was there."""
+    written = app.memory("written")
+    written.graph.relate("Ada", "WORKS_ON", "Engine", weight=0.8)
+    text = re.sub(r"20\d\d-[-\d]+T[\d:.]+Z", "2019-03-31", written.graph.dump(name))
+    text = re.sub(rf"({left_out})(\W+)2019-03-31", r"\1\2", text)
+    copy, before = app.memory("copy"), clock.now()
+    copy.graph.load(text, name)
+    dump = dump_of(copy)
+    seen = {each.last_seen.year for each in (*dump.entities, *dump.relations)}
+    made = {each.created_at.year for each in (*dump.entities, *dump.relations)}
+    assert seen == ({before.year} if "last_seen" in left_out else {2019})
+    assert made == ({before.year} if left_out == "created_at|last_seen" else {2019})
+    if "last_seen" in left_out:
+        assert (copy.sweep.plan("all").item_count, copy.graph.plan_prune().item_count) == (0, 0)
+
+
+@on_every_engine
+@pytest.mark.parametrize("date", ["yesterday", "2026-13-01", 1700000000, "0000-01-01"])
+def test_a_date_that_is_none_is_refused_before_anything_is_there(app, date):
+    graph = {"entities": [{"id": "a"}, {"id": "b", "last_seen": date}]}
+    with pytest.raises(BadInput, match="last_seen"):
+        app.memory("bad").graph.load(json.dumps(graph))
+    assert "bad" not in [each.id for each in app.workspaces()]
+
+
 BAD = {
     "json": ["", "[]", "{", '{"entities": 5}', '{"format": "x"}', '{"entities": [{"id": "a"}, {"id": "a"}]}'],
     "cytoscape": ["{}", '{"elements": 3}', '{"elements": {"nodes": [{}]}}'],
@@ -172,6 +205,29 @@ BAD = {
 def test_what_is_not_a_graph_is_refused_with_a_sentence(app, name, text):
     with pytest.raises(BadInput):
         app.memory("bad").graph.load(text, name)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("{}", None),
+        ('{"nodes": [{"id": 1}], "edges": []}', None),
+        ("<graphml xmlns='http://graphml.graphdrawing.org/xmlns'><graph/></graphml>", None),
+        ('{"elements": {}}', None),
+        ("", "cypher"),
+    ],
+)
+def test_a_file_in_which_nothing_is_recognised_is_refused(app, text, name):
+    with pytest.raises(BadInput, match="has no entity and no fact; nothing was imported"):
+        app.memory("bad").graph.load(text, name)
+    assert "bad" not in [each.id for each in app.workspaces()]
+
+
+@pytest.mark.parametrize("name", ["json", "graphml", "cytoscape", "cypher"])
+def test_our_own_file_of_an_empty_graph_is_taken(app, name):
+    app.memory("empty").remember("no names here")
+    text = app.memory("empty").graph.dump(name)
+    assert app.memory("other").graph.load(text, name).entities_created == 0
 
 
 @on_every_engine
@@ -195,6 +251,14 @@ def test_a_file_that_is_there_is_kept_unless_forced(filled, tmp_path):
     assert target.read_text() == "mine"
     filled.graph.export_file(target, force=True)
     assert json.loads(target.read_text())["format"] == "memsweep-graph"
+
+
+def test_a_file_is_not_named_by_a_secret(filled, tmp_path):
+    key = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
+    with pytest.raises(BadInput, match="name of the file holds a secret") as refused:
+        filled.graph.export_file(tmp_path / f"{key}.json")
+    assert key not in str(refused.value)
+    assert list(tmp_path.glob("*ghp_*")) == []
 
 
 def test_a_file_that_is_not_there_or_no_text_is_an_error(filled, tmp_path):

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.errors import BadInput, NotFound
-from memsweep.graph.briefing import brief
 from memsweep.graph.communities import communities, link, louvain, modularity
-from memsweep.graph.status import histogram, status
 from memsweep.graph.validate import doubts
+from memsweep.graph.whole_graph import brief, histogram, status
 from tests.graph.surveys import NOW, survey
 from tests.support.engines import on_every_engine
 from tests.support.inside import whole_graph_of

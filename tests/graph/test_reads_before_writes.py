@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -14,17 +15,17 @@ from memsweep.store.sqlite.graph import SqliteGraph
 from tests.faults.merge_histories import run
 
 READS = {
-    "receipts": {"get", "at", "not_purged"},
+    "receipts": {"get", "at", "not_purged", "since", "held"},
     "trash": {"find", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans"},
-    "items": {"survey", "find", "describe", "live", "last_seen", "texts", "ids", "count", "chunks_of", "stated_by",
-              "sources", "around", "relations_at", "hashes", "superseded"},
+    "items": {"survey", "survey_of", "find", "describe", "live", "last_seen", "texts", "ids", "count", "chunks_of",
+              "stated_by", "sources", "around", "relations_at", "superseded"},
     "plans": {"get", "items"},
     "revisions": {"of_receipts", "of_items"},
     "records": {"page", "at", "aliases", "names_seen"},
-    "texts": {"model", "at", "page", "pieces", "duplicate_of", "is_tombstoned"},
+    "texts": {"model", "at", "page", "pieces", "since", "duplicate_of", "tombstoned"},
     "tombstones": set(),
-    "segments": {"clashing", "unpinned", "held_by"},
-    "entities": {"find", "at", "trashed_by", "live_named", "mentioned_by"},
+    "segments": {"clashing", "unpinned", "held_by", "stashed_by", "summaries", "taken_since"},
+    "entities": {"find", "at", "trashed_by", "live_named", "live_called", "mentioned_by"},
     "relations": {"at", "by_id", "touching", "current_at", "current_between", "trashed_by", "stated_by", "sources",
                   "needed_by"},
     "mentions": {"of", "owners", "shared", "in_memories", "count", "needed_by"},
@@ -46,6 +47,10 @@ class Watched:
     def audit(self, event: Any) -> None:
         self.written = "audit"
         self._real.audit(event)
+
+    def let_go(self, before: datetime, most: int) -> None:
+        self.written = "let_go"
+        self._real.let_go(before, most)
 
     def __getattr__(self, port: str) -> WatchedPort:
         return WatchedPort(self, port, getattr(self._real, port))

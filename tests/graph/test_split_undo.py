@@ -116,3 +116,14 @@ def test_nothing_chosen_leaves_no_receipt(memory: Memory, note: str) -> None:
         with pytest.raises(BadInput, match="no part of the entity was chosen"):
             memory.graph.unmerge("Mercury", "Planet", dry_run=dry_run)
     assert memory.sweep.receipts().receipts == ()
+
+
+@on_every_engine
+def test_what_was_split_off_twice_with_a_merge_between_goes_back_the_first_one_first(memory: Memory, note: str) -> None:
+    before = rows(memory)
+    first = split(memory, note)
+    merged = str(memory.graph.merge(["Planet"], "Mercury").receipt_id)
+    second = split(memory, note, "World")
+    for receipt in (merged, first, second):
+        assert memory.sweep.undo(receipt).conflicts == ()
+    assert rows(memory) == before

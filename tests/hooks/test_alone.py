@@ -11,6 +11,7 @@ import pytest
 
 from memsweep.project.runs import runs
 from memsweep.store.sqlite import vectors
+from tests.hooks.conftest import unframed
 from tests.support import store_files
 from tests.support.commands import Ran, memsweep
 from tests.support.engines import on_every_engine
@@ -63,7 +64,7 @@ def test_it_is_answered_beside_a_damaged_file_of_vectors(
     whole = file.read_bytes()
     for damaged in (whole[:-1], whole[:900] + b"?" + whole[901:], b""):
         file.write_bytes(damaged)
-        assert prompt(f"{ASKED} {len(damaged)}") == told
+        assert unframed(prompt(f"{ASKED} {len(damaged)}")) == unframed(told)
         assert file.read_bytes() == whole, "made again"
 
 

@@ -22,6 +22,7 @@ from memsweep.hooks.answering import HookListener
 from memsweep.hooks.files import HookFiles
 from memsweep.project.runs import runs
 from memsweep.settings import load_settings
+from tests.hooks.conftest import unframed
 from tests.support.client import raw_server
 from tests.support.commands import environment
 from tests.support.engines import Home, on_every_engine
@@ -113,7 +114,7 @@ def test_the_command_says_the_same_with_and_without_a_server(
     listener.stop()
     without = run("hook", "UserPromptSubmit", stdin=prompt(project, "s2")).out
     assert DECISION in with_one
-    assert with_one == without
+    assert unframed(with_one) == unframed(without)
     assert [each.get("by") for each in runs(home)] == ["server", None]
 
 

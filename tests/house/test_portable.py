@@ -30,13 +30,16 @@ MODULES = {"fcntl", "grp", "pwd", "resource", "termios"}
 GUARDED = {
     "cli/door.py": {"os.getuid"},  # hasattr
     "code/worker.py": {"fcntl", "resource", "select.poll"},  # sys.platform, ImportError
+    "forking.py": {"os.register_at_fork"},  # hasattr
+    "deadline.py": {"signal.SIGALRM", "signal.alarm"},  # hasattr
     "hooks/sockets.py": {"os.geteuid", "socket.AF_UNIX", "socket.SO_PEERCRED"},  # is_offered, hasattr
     "project/file.py": {"os.getuid"},  # hasattr
     "project/locate.py": {"fcntl"},  # sys.platform
     "server/descriptors.py": {"fcntl", "select.PIPE_BUF", "termios"},  # sys.platform, is_watchable
     "server/front.py": {"select.PIPE_BUF", "select.POLLIN", "select.POLLOUT", "select.poll"},  # is_watchable
     "server/pipes.py": {"select.POLLOUT", "select.poll"},  # is_watchable
-    "store/file/connect.py": {"os.register_at_fork"},  # hasattr
+    "places.py": {"os.geteuid"},  # hasattr
+    "store/file/connect.py": {"os.statvfs", "resource"},  # hasattr
     "store/file/mark.py": {"os.pread", "os.pwrite"},  # hasattr
 }
 

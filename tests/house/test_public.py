@@ -15,8 +15,7 @@ import memsweep
 from memsweep import errors
 from memsweep.app import App
 from memsweep.cli.commands import command_line
-from memsweep.server.app import make_server
-from memsweep.server.instructions import INSTRUCTIONS
+from memsweep.server.app import INSTRUCTIONS, make_server
 from memsweep.server.profiles import CHOSEN, PROFILES
 from memsweep.settings import load_settings
 from tests.house.tree import ROOT

@@ -18,6 +18,7 @@ from memsweep.model.segment import ContextSegment
 from memsweep.model.stating import stated
 from memsweep.remember.chunking import cut, line_spans
 from memsweep.remember.names import find_names
+from memsweep.store.forgotten import forgotten_hash
 from tests.support.counts import THOROUGH
 
 FULL_OF = {
@@ -26,6 +27,7 @@ FULL_OF = {
     "one word": "x",
     "spaces": " ",
     "combining marks": "\u0301",
+    "marks above and below": "\u0301\u0316",
     "Chinese": "中文",
     "an emoji of several": "👩\u200d👩\u200d👧",
     "dots": "a.b.c.d",
@@ -73,6 +75,7 @@ WORK: dict[str, Callable[[str], Any]] = {
     "facts that are stated": lambda text: list(stated(text, [("a", "b", "c")])),
     "messages": lambda text: memsweep.sweep_messages([{"role": "user", "content": text}] * 3, budget=100),
     "markdown": parse_markdown,
+    "what was forgotten": forgotten_hash,
 }
 _SMALL, _TIMES = 20_000 if THOROUGH else 8_000, 5
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
+from contextlib import closing
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from tests.support import store_files
 from tests.support.engines import ENGINES, Home
-from tests.support.http import HttpServer, open_session, rpc, serving
+from tests.support.http import HttpServer, open_session, rpc, rpc_body, rpc_headers, serving
 from tests.support.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.slow
@@ -64,6 +65,25 @@ def test_sigterm_finishes_what_has_begun_and_takes_nothing_new(home: Path, log: 
         assert server.process.wait(PATIENCE) == 0
     assert app.memory().stats().total_memories == 1 + len(writers)
     app.close()
+
+
+def test_a_server_stops_although_a_call_goes_on(home: Path, log: Path) -> None:
+    """The call waits for a lock that this test holds for as long as it lasts."""
+    app = open_app(home)
+    app.memory().remember("The store is there.")
+    app.close()
+    server = HttpServer(home, log, [], module="tests.http.hasty_server")
+    said = {"name": "add_memory", "arguments": {"text": "This is never written."}}
+    headers = rpc_headers(server.first_token, "tools/call", said)
+    try:
+        with store_files.held(home), closing(server.connect()) as connection:
+            connection.request("POST", "/mcp", rpc_body("tools/call", said), headers)
+            wait_for(lambda: _in_progress(server, server.first_token) >= 2, "the call to have begun")
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(PATIENCE / 2) == -signal.SIGALRM  # before the lock would have been given up
+    finally:
+        server.process.kill()
+        server.process.wait(PATIENCE)
 
 
 @pytest.mark.parametrize("engine_kind", ENGINES)

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsweep.app import App
 from memsweep.errors import BadInput
 from memsweep.model.times import from_micros, iso, parse_time, to_micros
+from memsweep.settings import load_settings
 
 TOKYO = timezone(timedelta(hours=9))
 
@@ -101,3 +104,15 @@ def test_a_zone_changes_how_a_moment_is_written_but_not_the_moment(moment: datet
 @given(st.datetimes(timezones=st.just(UTC)), st.datetimes(timezones=st.just(UTC)))
 def test_micros_keep_the_order_of_moments(one: datetime, other: datetime) -> None:
     assert (to_micros(one) < to_micros(other)) == (one < other)
+
+
+@pytest.mark.parametrize("moment", [datetime(1, 1, 1, tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
+def test_a_clock_at_the_end_of_the_calendar_breaks_nothing(home: Path, moment: datetime) -> None:
+    with closing(App(load_settings({"MEMSWEEP_HOME": str(home)}), clock=lambda: moment)) as app:
+        memory = app.memory("notes")
+        added = memory.remember("Ada uses Postgres.", entities=["Ada"])
+        assert memory.search("Postgres").hits
+        assert memory.sweep.plan("expired", ttl_days=365_000).item_count == 0
+        receipt = memory.delete(added.memory_id, confirm=True)
+        assert memory.sweep.purge(365_000, confirm=True).receipts == ()
+        assert memory.sweep.undo(receipt.id).totals.memories == 1

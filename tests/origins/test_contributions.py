@@ -82,7 +82,8 @@ def journals(path: Path) -> dict[int, list[Contribution]]:
     asked = ("relation", "act", "at", "rate", "value", "explicit", "valid_at", "origin", "memory")
     for row in sorted(rows_in(path)["contribution"], key=lambda row: row["id"]):
         said = (row[name] for name in asked)
-        act = Contribution(*said, from_text(row["before"]), from_text(row["after"]), row["id"], row["trash"])
+        before, after = (said and from_text(said) for said in (row["before"], row["after"]))
+        act = Contribution(*said, before, after, row["id"], row["trash"])
         found.setdefault(act.relation, []).append(act)
     return found
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from memsweep.errors import BadInput, BadSetting, Conflict, NotFound, UnknownWorkspace
+from memsweep.errors import BadInput, BadSetting, Conflict, NotFound, Unconfirmed, UnknownWorkspace
 from memsweep.model.search import Page
 from memsweep.project.file import read_project_file
 from memsweep.report import memory as report
@@ -35,8 +35,13 @@ def said(app: App) -> str:
 
 
 @on_every_engine
-def test_a_free_name_is_taken_and_belongs_to_the_project_from_then_on(at: At, tmp_path: Path) -> None:
+def test_a_free_name_is_taken_once_somebody_agreed_and_belongs_to_the_project_from_then_on(
+    at: At, tmp_path: Path
+) -> None:
     first = names(tmp_path / "one", "shared")
+    assert at(first).workspace_id.startswith("one-")
+    assert "`memsweep trust shared`" in said(at(first))
+    at(first).projects.trust("", agreed=True)
     assert at(first).workspace_id == "shared"
     at(first).memory().remember("ours")
     assert at(first).memory().search("ours").total == 1
@@ -44,6 +49,7 @@ def test_a_free_name_is_taken_and_belongs_to_the_project_from_then_on(at: At, tm
     assert other.workspace_id.startswith("two-")
     assert "`memsweep trust shared`" in said(other)
     assert other.memory().search("ours").hits == ()
+    assert "`memsweep trust shared`" in other.memory().search("ours").note
 
 
 @on_every_engine
@@ -62,8 +68,82 @@ def test_the_name_of_a_workspace_that_is_not_its_own_counts_once_somebody_agreed
     assert at(project).workspace_id != name
 
 
-def test_a_reserved_name_needs_consent_before_its_workspace_is_made(at: At, tmp_path: Path) -> None:
-    assert at(names(tmp_path / "stranger", "personal")).workspace_id.startswith("stranger-")
+@pytest.mark.parametrize("name", ["default", "wages"])
+def test_a_stranger_does_not_read_what_is_put_under_the_name_that_its_file_chose(
+    at: At, tmp_path: Path, name: str
+) -> None:
+    stranger = names(tmp_path / "stranger", name)
+    at(stranger).memory().remember("we were here first")
+    at(tmp_path).memory(name).remember("Priya earns 4,200 a month")
+    assert at(stranger).workspace_id.startswith("stranger-")
+    assert at(stranger).memory().search("Priya").hits == ()
+
+
+PUTTING = {
+    "a memory": lambda app, folder: app.memory("wages").remember("Priya earns 4,200 a month"),
+    "a fact": lambda app, folder: app.memory("wages").graph.relate("Priya", "EARNS", "4200"),
+    "a segment": lambda app, folder: app.memory("wages").context("p").add([{"text": "Priya earns 4,200"}]),
+    "code": lambda app, folder: app.memory("wages").code.index(folder),
+    "a workspace": lambda app, folder: app.create_workspace("wages"),
+    "a copy": lambda app, folder: app.copy_workspace("notes", "", "", new_name="wages", replace=True),
+    "by the settings": lambda app, folder: app.memory().remember("Priya earns 4,200 a month"),
+}
+
+
+@on_every_engine
+@pytest.mark.parametrize("is_made", [False, True])
+@pytest.mark.parametrize("way", PUTTING)
+def test_nothing_is_put_under_a_name_that_the_file_of_another_project_chose_before_a_person_agreed(
+    at: At, tmp_path: Path, way: str, is_made: bool
+) -> None:
+    stranger = at(names(tmp_path / "stranger", "wages"))
+    stranger.projects.trust("wages", agreed=True)
+    if is_made:
+        stranger.memory().remember("we were here first")
+    settings = {"MEMSWEEP_WORKSPACE": "wages"} if way == "by the settings" else {}
+    app = at(repository(tmp_path / "mine"), **settings)
+    app.memory("notes").remember("a note")
+    with pytest.raises(Unconfirmed, match=r"stranger.* chose the name 'wages'.*memsweep trust wages"):
+        PUTTING[way](app, tmp_path / "mine")
+    assert app.projects.memories("wages") == is_made
+    assert app.projects.trust("wages", agreed=True) == ("wages", True)
+    if not (is_made and way == "a workspace"):
+        PUTTING[way](app, tmp_path / "mine")
+    assert app.projects.trust("wages", agreed=False) == ("wages", True)
+
+
+def test_a_backup_is_not_restored_under_a_name_that_another_project_chose(at: At, tmp_path: Path) -> None:
+    at(names(tmp_path / "stranger", "wages")).projects.trust("", agreed=True)
+    app = at(repository(tmp_path / "mine"))
+    app.memory("notes").remember("Priya earns 4,200 a month")
+    backup = app.memory("notes").care.backup(tmp_path / "copy")
+    with pytest.raises(Unconfirmed, match="chose the name 'wages'"):
+        app.restore(backup.path, "wages")
+
+
+@on_every_engine
+def test_a_project_that_chose_its_name_before_anybody_was_asked_keeps_it_until_that_is_revoked(
+    at: At, tmp_path: Path
+) -> None:
+    """As the version before wrote it: the registry has the project, and no person was asked."""
+    project = names(tmp_path / "api", "acme")
+    app = at(project)
+    app.engine.create("acme", "", app.clock(), project=app.resolver.owner())
+    app.memory().remember("ours")
+    assert at(project).memory().search("ours").total == 1
+    with pytest.raises(Unconfirmed, match="chose the name 'acme'"):
+        at(repository(tmp_path / "other")).memory("acme").remember("a thought")
+    app.projects.trust("", agreed=False)
+    assert at(project).workspace_id.startswith("api-")
+
+
+def test_what_a_project_is_asked_about_is_asked_outside_of_all_projects_as_well(at: At, tmp_path: Path) -> None:
+    at(names(tmp_path / "stranger", "wages")).projects.trust("", agreed=True)
+    app = at(tmp_path)
+    with pytest.raises(Unconfirmed):
+        app.memory("wages").remember("Priya earns 4,200 a month")
+    app.projects.trust("wages", agreed=True)
+    app.memory("wages").remember("Priya earns 4,200 a month")
 
 
 def test_trust_is_for_what_the_file_asks_for(at: At, tmp_path: Path) -> None:
@@ -127,7 +207,10 @@ def test_a_project_file_that_is_a_link_or_no_text_is_ignored(tmp_path: Path) -> 
 def test_outside_of_git_the_file_makes_a_project(at: At, tmp_path: Path) -> None:
     (tmp_path / "notes" / "deep").mkdir(parents=True)
     (tmp_path / "notes" / ".memsweep.toml").write_text('workspace = "diary"')
-    assert at(tmp_path / "notes" / "deep").workspace_id == "diary"
+    app = at(tmp_path / "notes" / "deep")
+    assert app.workspace_id == "default"
+    app.projects.trust("", agreed=True)
+    assert app.workspace_id == "diary"
 
 
 @on_every_engine
@@ -314,6 +397,8 @@ def test_the_commands_for_projects(run: Callable[..., Ran], tmp_path: Path, monk
     own = run("where", "--json").json["workspace_id"]
     assert own.startswith("api-")
     assert "`memsweep workspace copy default --as" in run("search", "before").out
+    assert "`memsweep trust default`" in run("remember", "meanwhile").err
+    run("workspace", "delete", own, "--yes")
     assert run("trust").out == "This project may use workspace 'default'.\n"
     assert run("trust", "default", "--json").json == {"workspace_id": "default", "trusted": True, "changed": False}
     assert run("where", "--json").json["workspace_id"] == "default"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memsweep.server.roots import folder_of
+from memsweep.server.app import folder_of
 from tests.project.conftest import repository
 from tests.support.client import RawServer, raw_server
 
@@ -59,8 +59,10 @@ def test_an_answer_that_says_nothing_leaves_it_at_the_working_directory(server: 
     assert call(server, answer, "list_workspaces")["current"] == "default"
 
 
-def test_who_started_the_server_with_a_project_knows_better(home: Path, tmp_path: Path) -> None:
-    with raw_server(home, "--project", str(repository(tmp_path / "mine"))) as server:
+@pytest.mark.parametrize("is_before", [False, True], ids=["serve --project", "--project serve"])
+def test_who_started_the_server_with_a_project_knows_better(home: Path, tmp_path: Path, is_before: bool) -> None:
+    named = ["--project", str(repository(tmp_path / "mine"))]
+    with raw_server(home, *([] if is_before else named), options=named if is_before else ()) as server:
         capabilities = {"roots": {}}
         client = {"name": "test", "version": "1"}
         server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": client})

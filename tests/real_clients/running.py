@@ -143,8 +143,9 @@ def claude(
 
 
 def _send(client: subprocess.Popen[str], text: str) -> None:
+    """As a program does that passes on what a person typed: it has to say so."""
     assert client.stdin is not None
-    message = {"type": "user", "message": {"role": "user", "content": text}}
+    message = {"type": "user", "message": {"role": "user", "content": text}, "origin": {"kind": "human"}}
     client.stdin.write(json.dumps(message) + "\n")
     client.stdin.flush()
 

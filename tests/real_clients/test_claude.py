@@ -12,7 +12,7 @@ from tests.real_clients.running import Machine, claude
 from tests.real_clients.scripted import Step, scripted
 
 DECISION = "We decided to use Postgres for orders because of the JSON queries."
-MARK = "<memsweep-memory>"
+MARK = "<memsweep-memory-"
 
 
 def drained(machine: Machine) -> None:

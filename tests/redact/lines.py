@@ -15,9 +15,10 @@ _ALPHABETS = {
     "u": string.ascii_uppercase + string.digits,
     "d": string.digits,
     "l": string.ascii_lowercase + string.digits,
+    "o": string.ascii_lowercase + "234567",
     "s": string.ascii_letters + string.digits + "_-",
 }
-_MADE_UP = re.compile(r"\{([abdlsux])(\d+)\}")
+_MADE_UP = re.compile(r"\{([abdlosux])(\d+)\}")
 
 
 class Positive(NamedTuple):
@@ -58,4 +59,4 @@ def _made(line: str) -> str:
 
 def _with_a_digit(word: str, alphabet: str) -> str:
     """Begins with a letter and ends with a digit, as nearly every key of that length has both."""
-    return word if alphabet == "d" or len(word) < 8 else f"a{word[1:-1]}7" if alphabet in "xl" else f"K{word[1:-1]}7"
+    return word if alphabet == "d" or len(word) < 8 else f"a{word[1:-1]}7" if alphabet in "xlo" else f"K{word[1:-1]}7"

@@ -14,7 +14,7 @@ from memsweep import Memory, open_memory
 from memsweep.app import App
 from memsweep.model.search import Filters
 from memsweep.remember.fusion import Row
-from memsweep.remember.reading import READ, reordered
+from memsweep.remember.ranking import READ, reordered
 from memsweep.remember.recall import recall
 from tests.support.engines import on_every_engine
 

@@ -245,7 +245,7 @@ def test_a_relation_from_a_thing_to_itself_is_kept(memory: Memory, home: Path) -
 
 
 @pytest.mark.parametrize(
-    "memory_id", ["mem_000000000000", "", "x", "%", "mem_\ud800", "a\0b", "🎉", "x" * 100_000, None, 5]
+    "memory_id", ["mem_000000000000", "", "x", "%", "mem_\ud800", "a\0b", "🎉", "x" * 4000, None, 5]
 )
 def test_an_unknown_id_is_not_found(memory: Memory, memory_id: Any) -> None:
     memory.remember("something")

@@ -12,13 +12,12 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import Memory
-from memsweep.clock import new_id
+from memsweep.clock import new_id, now
 from memsweep.errors import StoreError
 from memsweep.model.search import Passage
 from memsweep.remember import agreement
 from memsweep.remember.agreement import judged, said
-from memsweep.remember.remember import ChunkSize, chunks_of
-from memsweep.remember.similar import similar_to
+from memsweep.remember.remember import ChunkSize, chunks_of, similar_to
 from memsweep.store.sqlite.store import SqliteStore
 from tests.remember.labelled_pairs import CONTRADICTS, MISSED, NEITHER, REPEATS, Pair
 from tests.support.commands import Ran
@@ -146,9 +145,9 @@ def test_the_same_is_named_whether_the_new_memory_is_there_already_or_not(memory
     first, *_ = [memory.remember(f"The office is in {city}.").memory_id for city in cities]
     app, store = memory._access.app, memory._access.store
     (chunk,) = chunks_of(app.embedder, app.local_model, "The office is in Tartu.", new_id, ChunkSize())
-    before = similar_to(store, chunk, "", [first])
+    before = similar_to(store, chunk, "", [first], now())
     added = memory.remember(chunk.text, supersedes=[first], find_similar=True)
-    afterwards = similar_to(store, chunk, added.memory_id, [first])
+    afterwards = similar_to(store, chunk, added.memory_id, [first], now())
     assert before == added.similar == afterwards
     assert len(before) == 6
 

@@ -179,7 +179,7 @@ def contents(memory: Memory) -> tuple[object, ...]:
         (["mem_0000000000zz"], "memory 'mem_0000000000zz', named in supersedes, does not exist"),
         (["ünbekannt 🤷"], "does not exist in this workspace; nothing was stored."),
         ([""], "memory '', named in supersedes, does not exist"),
-        (["x" * 5000], "does not exist in this workspace"),
+        (["x" * 4000], "does not exist in this workspace"),
         ("mem_0000000000zz", "supersedes must be a list, not str."),
         ([7], "supersedes must be a list of memory ids, and 7 is none."),
         ([["mem_0000000000zz"]], "supersedes must be a list of memory ids"),

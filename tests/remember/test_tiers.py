@@ -9,7 +9,7 @@ from memsweep.app import Memory, called_by
 from memsweep.model.origin import Origin
 from memsweep.model.search import Owner
 from memsweep.remember.files import settled
-from memsweep.remember.tiers import OTHERS, WEIGHTS, by_tier, leading
+from memsweep.remember.ranking import OTHERS, WEIGHTS, by_tier, leading
 
 ROWS = [(-0.9, 1, 0.9, 0.0, 0.0), (-0.9, 2, 0.9, 0.0, 0.0), (-0.5, 3, 0.5, 0.0, 0.0)]
 

@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
-from memsweep.app import App, Memory
+from memsweep.app import App, Memory, called_by
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
+from memsweep.model.origin import Origin
 from memsweep.model.plan import Totals
 from tests.redact.test_ways_in import AWS
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 
 pytestmark = on_every_engine
+GOOD = Origin("mcp", "claude-code", "2.1", "ses_good", "add_memory", "agent")
+EVIL = Origin("mcp", "cursor", "1.0", "ses_evil", "update_memory", "agent")
 OLD = "Ada Lovelace works on the Engine in Turin."
 NEW = "Ada Lovelace writes letters to Babbage."
 
@@ -323,3 +326,36 @@ def test_the_command_line_updates_and_shows_what_was(run: Callable[..., Ran], ap
     assert "Restored 1 memory." in run("undo", earlier["receipt_id"]).out
     assert run("update", memory_id).status != 0
     assert "is like that already" in run("update", memory_id, OLD).out
+
+
+LONG = " ".join(f"Talk {n} was about gardens, cellos and the weather of Turin in a year of rain." for n in range(120))
+
+
+@pytest.mark.parametrize("back", ["update", "origin"])
+@pytest.mark.parametrize("again", [False, True])
+def test_an_earlier_text_that_comes_back_stands_where_nothing_else_does(memory: Memory, back: str, again: bool) -> None:
+    with called_by(GOOD):
+        own = memory.remember(LONG, thread_id="talk").memory_id
+    with called_by(EVIL):
+        receipt = receipt_of(memory, own, text="A short word.")
+    with called_by(GOOD):
+        memory.remember("What came after it.", thread_id="talk")
+        if again:
+            receipt_of(memory, own, text=LONG + " And more.")
+            memory.remember("What came last.", thread_id="talk")
+            memory.sweep.undo(memory.sweep.receipts().receipts[0].id)
+    if back == "update":
+        memory.sweep.undo(receipt)
+    else:
+        memory.sweep.prune("origin", origin={"session": EVIL.session}, confirm=True, allow_large=True)
+    assert memory.get(own).text == LONG
+    assert sound(memory)
+
+
+def test_an_undo_that_is_undone_gives_way_to_what_came_meanwhile(memory: Memory) -> None:
+    own = memory.remember("A short word.", thread_id="talk").memory_id
+    undone = memory.sweep.undo(receipt_of(memory, own, text=LONG))
+    memory.remember("What came after it.", thread_id="talk")
+    memory.sweep.undo(str(undone.receipt_id))
+    assert memory.get(own).text == LONG
+    assert sound(memory)

@@ -119,7 +119,7 @@ BAD: dict[str, tuple[Callable[[Talk], bytes], int | None, Any]] = {
     "an id of 5,000 digits": (_raw(b'{"jsonrpc":"2.0","method":"ping","id":' + b"9" * 5000 + b"}"), PARSE_ERROR, None),
     "nesting of 200 levels": (lambda talk: _nested(talk, 200), PARSE_ERROR, "deep"),
     "nesting of 100,000 levels": (lambda talk: _nested(talk, 100_000), PARSE_ERROR, "deep"),
-    "nesting that never ends": (_raw(b"[" * 1_000_000), PARSE_ERROR, None),
+    "nesting that never ends": (_raw(b"[" * 1_000_000), INVALID_REQUEST, None),
     "the id behind nesting": (
         _raw(b'{"params":' + b"[" * 100_000 + b"]" * 100_000 + b',"method":"x","jsonrpc":"2.0","id":"z"}'),
         PARSE_ERROR,

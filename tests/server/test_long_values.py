@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from memsweep.errors import MAX_ECHO, BadInput, brief
+from memsweep.model.checks import MOST_BYTES, MOST_OTHER_BYTES
+from memsweep.model.text import MAX_TEXT_BYTES
 from tests.support.client import MODES, ServerClient
 from tests.support.counts import some_of
 
-# No stretch of it occurs twice, so that any part of it can be found.
-LONG = " ".join(str(number) for number in range(10_000, 12_500))
+# Shorter than the limit of an argument. No stretch of it occurs twice, so that any part of it can be found.
+LONG = " ".join(str(number) for number in range(10_000, 10_650))
 UNBROKEN = LONG.replace(" ", "")
 SMALL: dict[str, Any] = {"string": "x", "integer": 1, "number": 0.5, "boolean": True, "array": [], "object": {}}
 
@@ -59,6 +61,18 @@ def test_no_tool_repeats_a_long_value(server: ServerClient) -> None:
                         wrong.append((tool.name, name[:20], said[:300]))
     assert wrong == []
     assert tried > 300
+
+
+@pytest.mark.soak
+def test_every_argument_of_every_tool_has_a_length(server: ServerClient) -> None:
+    for tool in server.tools().values():
+        schema = tool.input_schema
+        for name in schema["properties"]:
+            too_long = "x" * (MOST_BYTES.get(name, MOST_OTHER_BYTES) + 1)
+            if len(too_long) < MAX_TEXT_BYTES:
+                result = server.call_raw(tool.name, {**_required(schema, name), name: too_long})
+                (content,) = result.content
+                assert f"Error: {name} has {len(too_long):,} bytes; at most" in content.text  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("quote", "long"), list(itertools.product(["", "'", '"'], [LONG, UNBROKEN])))

@@ -16,7 +16,7 @@ from tests.support.commands import Ran
 from tests.support.counts import some_of
 
 VALUES: list[Any] = [AWS, [AWS], [{"name": AWS, "text": AWS}]]
-NAMES = {("export_graph", "file"), ("create_workspace", "workspace_id"), ("create_workspace", "name")}
+NAMES = {("create_workspace", "workspace_id"), ("create_workspace", "name")}
 """What is called so on purpose."""
 
 

@@ -99,5 +99,14 @@ def test_a_page_that_cannot_be_shown_saves_no_plan(
         assert memory.revision() == before
 
 
+def test_graph_prune_shows_and_applies_no_plan_of_another_strategy(server: ServerClient) -> None:
+    server.call("add_memory", text="over", expires_at="2020-01-01T00:00:00Z")
+    plan = server.call("prune_memory", strategy="expired")["plan_id"]
+    for more in ({}, {"mode": "execute", "confirm": True}):
+        with pytest.raises(ToolFailed, match=r"of strategy 'expired', not 'decayed'.* prune_memory applies it"):
+            server.call("graph_prune", plan_id=plan, **more)
+    assert server.call("prune_memory", plan_id=plan, dry_run=False, confirm=True)["deleted_memories"] == 1
+
+
 def _workspaces(server: ServerClient) -> set[str]:
     return {each["workspace_id"] for each in server.call("list_workspaces")["workspaces"]}

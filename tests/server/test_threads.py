@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 from memsweep.app import App
-from memsweep.server.tool import WRITING, in_a_thread
+from memsweep.server.tool import WRITERS, WRITING, in_a_thread
 from tests.support import store_files
 from tests.support.client import raw_server
 from tests.support.waiting import PATIENCE
@@ -33,14 +33,33 @@ def test_of_cancelled_calls_those_that_have_begun_end_and_the_others_never_begin
         async with anyio.create_task_group() as tasks:
             for number in range(MANY):
                 tasks.start_soon(partial(in_a_thread(slow, WRITING), number=number))
-            while len(begun) < 32:
+            while len(begun) < WRITERS:
                 await anyio.sleep(0.01)
             tasks.cancel_scope.cancel()
             asyncio.get_running_loop().call_later(0.1, release.set)
 
     anyio.run(hang_up_in_the_middle)
-    assert len(begun) == 32
+    assert len(begun) == WRITERS
     assert sorted(ended) == sorted(begun)  # nobody went away before them
+
+
+def test_writers_that_stand_still_in_one_workspace_leave_threads_to_the_others() -> None:
+    release = threading.Event()
+
+    def write(workspace_id: str) -> str:
+        assert workspace_id != "still" or release.wait(PATIENCE)
+        return workspace_id
+
+    async def crowd() -> None:
+        call = in_a_thread(write, WRITING)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(MANY):
+                tasks.start_soon(partial(call, workspace_id="still"))
+            await anyio.sleep(0)
+            assert [await call(workspace_id=f"other {number}") for number in range(MANY)]
+            release.set()
+
+    anyio.run(crowd)
 
 
 @pytest.mark.slow

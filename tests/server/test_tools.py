@@ -49,13 +49,14 @@ def test_a_memory_is_added_found_and_read_back(server: ServerClient, workspace: 
     assert added["entities_created"] == 2
     assert added["duplicate_of"] is None
     memory = server.call("get_memory", memory_id=added["memory_id"], workspace_id=workspace)
-    assert memory["text"] == text
+    shown = text.replace("\x01", "[U+0001]")
+    assert memory["text"] == shown
     assert memory["metadata"] == {"page": 7, "nested": {"a": [None, 1.5]}}
     assert (memory["pinned"], memory["thread_id"], memory["expires_at"]) == (True, "t1", "2030-01-01T00:00:00Z")
     found = server.call("search_memory", query="who wrote programs", workspace_id=workspace)
     assert found["total"] == 2  # and the fact that it states
     (result,) = (each for each in found["results"] if "memory_id" in each)
-    assert (result["memory_id"], result["text"]) == (added["memory_id"], text)
+    assert (result["memory_id"], result["text"]) == (added["memory_id"], shown)
     assert "; words: wrote, programs; " in result["why"]
     again = server.call("add_memory", text=text, workspace_id=workspace, thread_id="t1")
     assert again["duplicate_of"] == added["memory_id"]

@@ -178,11 +178,19 @@ class RawServer:
 
 @contextmanager
 def raw_server(
-    home: Path | str, *arguments: str, executed: bool = False, prefix: Sequence[str] = (), **settings: str
+    home: Path | str,
+    *arguments: str,
+    executed: bool = False,
+    prefix: Sequence[str] = (),
+    options: Sequence[str] = (),
+    **settings: str,
 ) -> Iterator[RawServer]:
-    """A server and its pipes; `executed`, or with a program before it, for tests of how a process starts and ends."""
+    """A server and its pipes; `executed`, or with a program before it, for tests of how a process starts and ends.
+
+    `options` stand before the command.
+    """
     python = [*prefix, sys.executable] if executed or prefix else warm_python()
-    server = RawServer([*python, "-m", "memsweep", "serve", *arguments], environment(home, **settings))
+    server = RawServer([*python, "-m", "memsweep", *options, "serve", *arguments], environment(home, **settings))
     try:
         yield server
     finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from memsweep.app import Memory, make_app
 from memsweep.model.listing import MOST_LISTED, ListedMemory
@@ -23,11 +24,12 @@ def opened(home: Path, workspace: str = "default") -> Iterator[Memory]:
 
 
 def listed(memory: Memory) -> list[ListedMemory]:
-    """All that is not in the trash, stale files too, the oldest first."""
-    page = memory.memories(limit=MOST_LISTED)
+    """All that is not in the trash, what is stale or has expired too, the oldest first."""
+    every: Any = {"filters": {"include_expired": True}, "limit": MOST_LISTED}
+    page = memory.memories(**every)
     found = [*page.memories]
     while page.next_cursor is not None:
-        page = memory.memories(limit=MOST_LISTED, cursor=page.next_cursor)
+        page = memory.memories(**every, cursor=page.next_cursor)
         found += page.memories
     assert len(found) == page.total
     return found[::-1]

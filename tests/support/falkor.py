@@ -158,9 +158,12 @@ class SentinelProcess:
 
 
 class OldServer:
-    """Answers as a server of another time would: what it is, and which modules it has."""
+    """Answers as a server of another time would: what it is, and which modules it has. All else it refuses."""
 
-    def __init__(self, modules: list[tuple[str, int]]) -> None:
+    def __init__(
+        self, modules: list[tuple[str, int]], refusal: str = "ERR unknown command", *, greets: bool = True
+    ) -> None:
+        self._refusal, self._greets = refusal, greets
         listed = (f"%2\r\n{_bulk('name')}{_bulk(name)}{_bulk('ver')}:{version}\r\n" for name, version in modules)
         self._modules = f"*{len(modules)}\r\n{''.join(listed)}"
 
@@ -186,6 +189,8 @@ class OldServer:
 
     def _answer(self, words: list[str]) -> str:
         match [word.upper() for word in words]:
+            case _ if not self._greets:
+                pass
             case ["INFO", *_]:
                 return _bulk("# Server\r\nredis_version:7.2.0\r\nredis_mode:standalone\r\n")
             case ["HELLO", *_]:
@@ -194,7 +199,7 @@ class OldServer:
                 return self._modules
             case ["CLIENT", *_]:
                 return "+OK\r\n"
-        return f"-ERR unknown command '{words[0]}'\r\n"
+        return f"-{self._refusal}\r\n"
 
 
 def _bulk(text: str) -> str:

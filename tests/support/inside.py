@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memsweep.app import App, Memory
+from memsweep.clock import now
 from memsweep.gc.collect import CollectorDependencies
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.whole_graph import WholeGraphDependencies, read_graph
@@ -34,4 +35,4 @@ def whole_graph_of(memory: Memory) -> WholeGraphDependencies:
 
 def dump_of(memory: Memory) -> GraphDump:
     """The graph as it is exported."""
-    return read_graph(memory.graph.dump(), "json")
+    return read_graph(memory.graph.dump(), "json", now())

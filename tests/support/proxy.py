@@ -19,6 +19,11 @@ class Proxy:
     def __init__(self, target: int, *, tls: ssl.SSLContext | None = None) -> None:
         self.lose_reply_to = b""
         """The client is cut off instead of getting the reply to a request with these bytes in it."""
+        self.lose_reply_at = 0
+        """The same for the so many-th request from now on, none for 0."""
+        self.is_away_then = False
+        """From then on, nobody is let in or answered."""
+        self.asked = 0
         self.bytes_heard = 0
         """Of such a reply it still gets so many."""
         self.lost = 0
@@ -51,6 +56,8 @@ class Proxy:
         client, server = plain, None
         self._open.add(plain)
         try:
+            if self.is_away_then and self.lost:
+                raise OSError
             if self._tls is not None:
                 client = self._tls.wrap_socket(plain, server_side=True)
                 self._open.add(client)
@@ -71,7 +78,8 @@ class Proxy:
 
     def _requests(self, client: socket.socket, server: socket.socket) -> None:
         while sent := client.recv(1 << 16):
-            if self.lose_reply_to and self.lose_reply_to in sent:
+            self.asked += 1
+            if (self.lose_reply_to and self.lose_reply_to in sent) or self.asked == self.lose_reply_at:
                 self.lose_reply_to = b""
                 self._doomed = client
             server.sendall(sent)

@@ -7,6 +7,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from tests.support.commands import MEMSWEEP, environment
 from tests.support.http import is_hung_up_on
+from tests.support.waiting import wait_for
 
 
 @contextmanager
@@ -46,6 +48,72 @@ def test_it_prints_a_link_serves_and_ends_when_it_is_told_to(home: Path, ending:
         assert token not in out + err
         assert "Traceback" not in err
         assert ui.returncode in (0, -ending)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("umask", [0o000, 0o022])
+def test_no_other_account_reads_the_link_from_the_command_line_of_the_browser(tmp_path: Path, umask: int) -> None:
+    """A browser that writes down how it was called, and what it was shown."""
+    home, seen, shown = tmp_path / "home", tmp_path / "seen", tmp_path / "shown"
+    browser = tmp_path / "browser"
+    browser.write_text(
+        f"#!{sys.executable}\n"
+        "import os, pathlib, sys, urllib.parse, urllib.request\n"
+        "page = pathlib.Path(urllib.request.url2pathname(urllib.parse.urlsplit(sys.argv[1]).path))\n"
+        "modes = [oct(each.stat().st_mode & 0o777) for each in (page, page.parent)]\n"
+        f"pathlib.Path({str(shown)!r}).write_text(page.read_text())\n"
+        f"draft = pathlib.Path({str(seen)!r} + '.new')\n"
+        "draft.write_text(' '.join([*modes, str(page), *sys.argv, *os.environ.values()]))\n"
+        f"draft.rename({str(seen)!r})\n"
+    )
+    browser.chmod(0o700)
+    command = [*MEMSWEEP, "ui", "--port", "0"]
+    env = environment(home) | {"BROWSER": f"{browser} %s"}
+    with subprocess.Popen(
+        command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, umask=umask
+    ) as ui:
+        try:
+            assert ui.stdout is not None
+            found = re.search(r"http://127\.0\.0\.1:(\d+)/login#(\S+)", ui.stdout.readline())
+            assert found is not None
+            wait_for(seen.exists, "the browser")
+            address, port, token = found[0], int(found[1]), found[2]
+            assert token not in seen.read_text()
+            file_mode, folder_mode, file, *_ = seen.read_text().split()
+            assert (file_mode, folder_mode) == ("0o600", "0o700")
+            page = shown.read_text()
+            assert f'http-equiv="refresh" content="0;url={address}"' in page
+            assert '<meta name="referrer" content="no-referrer">' in page
+            assert Path(file).exists()
+            headers = {"origin": f"http://127.0.0.1:{port}", "content-type": "application/x-www-form-urlencoded"}
+            for status, said in ((303, ""), (403, "A browser logged in with this link at")):
+                with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as visitor:
+                    visitor.request("POST", "/login", f"token={token}", headers)
+                    answer = visitor.getresponse()
+                    assert (answer.status, said in answer.read().decode()) == (status, True)
+                assert not Path(file).exists()
+            ui.send_signal(signal.SIGTERM)
+            out, err = ui.communicate(timeout=30)
+            assert token not in out + err
+        finally:
+            ui.kill()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_the_file_that_leads_to_the_link_goes_with_the_page(home: Path, ending: signal.Signals) -> None:
+    command = [*MEMSWEEP, "ui", "--port", "0"]
+    env = environment(home) | {"BROWSER": "true"}
+    with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ui:
+        try:
+            assert ui.stdout is not None
+            ui.stdout.readline()
+            assert list((home / "page").iterdir()) != []
+            ui.send_signal(ending)
+            ui.communicate(timeout=90)
+            assert list((home / "page").iterdir()) == []
+        finally:
+            ui.kill()
 
 
 def connected(port: int, *pieces: bytes) -> socket.socket:

@@ -12,12 +12,12 @@ from starlette.testclient import TestClient
 from starlette.types import Message
 
 from memsweep.app import App
-from memsweep.errors import BadInput
+from memsweep.errors import BadInput, NotAllowed
 from memsweep.settings import load_settings
 from memsweep.web.forms import read_form
 from memsweep.web.guard import make_guard
 from memsweep.web.guarded import Guarded
-from memsweep.web.login import HOURS, Grant, Logins, OneTimeLink, redeem_tokens
+from memsweep.web.login import HOURS, LINK_SECONDS, Grant, Logins, OneTimeLink, redeem_tokens
 from memsweep.web.page import make_page
 from memsweep.web.screens import SCREENS
 from tests.support.environment import environment
@@ -38,8 +38,18 @@ def test_a_link_opens_one_session_and_then_nothing(app: App) -> None:
         assert opened.url.path == "/w/default/"
         refused = second.post("/login", data={"token": token}, headers={"origin": HOME})
         assert refused.status_code == 403
-        assert "used already" in refused.text
+        assert "A browser logged in with this link at" in refused.text
+        assert "end the page with Ctrl-C at once" in refused.text
         assert second.get("/w/default/").url.path == "/login"
+
+
+def test_a_link_that_was_not_used_in_time_opens_nothing() -> None:
+    now = [1000.0]
+    link = OneTimeLink(clock=lambda: now[0])
+    assert link.redeem("another") is None
+    now[0] += LINK_SECONDS + 1
+    with pytest.raises(NotAllowed, match="not used in time"):
+        link.redeem(link.token)
 
 
 def test_the_cookie_is_for_no_script_and_no_other_site(browser) -> None:

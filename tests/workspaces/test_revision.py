@@ -22,7 +22,7 @@ def test_every_change_gives_another_revision_and_reading_none(make: Callable[...
 
     note = "The demo is on Friday."
     changed(lambda: other.remember(note, expires_at="2020-01-01"))
-    uid = other.search(note, mode="deep").hits[0].passage.memory_id
+    uid = other.search(note, mode="deep", filters={"include_expired": True}).hits[0].passage.memory_id
     for act in _acts(other, uid):
         changed(act)
     _look(other, uid)

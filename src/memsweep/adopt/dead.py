@@ -66,7 +66,8 @@ class Shelf:
 
 
 def shelf_of(client: Client, store: ClientStore) -> Shelf:
-    notes = {file.place: read_note(file.data) for file in store.files if is_note(client, file.place.name)}
+    has_index = client.index not in {name for name, _ in store.unread}  # without it, nobody knows what is in use
+    notes = {file.place: read_note(file.data) for file in store.files if has_index and is_note(client, file.place.name)}
     index = next((file.data for file in store.files if file.place.name == client.index), b"")
     lines = {entry.target: entry.line for entry in reversed(read_entries(index))}
     return Shelf(client, store, notes, {file.place: digest_of(file.data) for file in store.files}, lines)

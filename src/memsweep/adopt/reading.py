@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,11 +12,12 @@ from memsweep.adopt.clients import ONLY_STORE, Client
 from memsweep.adopt.dead import Judge
 from memsweep.adopt.folders import OURS, read_store, store_folder, store_names
 from memsweep.adopt.mirror import Mirror, Seen, lost_files, observed, our_changes, with_caught
+from memsweep.adopt.notes import bytes_of, text_of
 from memsweep.adopt.projects import find_projects, find_tree
 from memsweep.adopt.vault import Vault
 from memsweep.adopt.writing import put_back
 from memsweep.errors import NotFound
-from memsweep.model.adopt import ClientStore, LostFile, Place, Project, digest_of
+from memsweep.model.adopt import ClientFile, ClientStore, LostFile, Place, Project, digest_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,12 @@ class AdoptDependencies:
     clock: Callable[[], datetime]
     new_id: Callable[[str], str]
     plan_hours: float
+    redacted: Callable[[str], str]
+    """A text as it may be kept."""
+
+    def kept(self, data: bytes) -> bytes:
+        """A content as the mirror has it."""
+        return bytes_of(self.redacted(text_of(data)))
 
 
 @dataclass(slots=True)
@@ -103,19 +110,29 @@ def _mirrored(
     if not dry_run:
         _clean_up(tools, names, mirror, caught)
     stores = tuple(read_store(tools.client, tools.root, name, projects.get(name, Project())) for name in sorted(names))
+    stores = tuple(_without(each, lambda file: tools.redacted(file.place.name) != file.place.name) for each in stores)
     files = [file for store in stores for file in store.files]
-    seen = {file.place: Seen(digest_of(file.data), len(file.data), file.changed_at) for file in files}
+    kept = {file.place: tools.kept(file.data) for file in files}
+    seen = {file.place: Seen(digest_of(kept[file.place]), len(kept[file.place]), file.changed_at) for file in files}
     unread = [Place(store.name, name) for store in stores for name, _ in store.unread]
     ours = our_changes(tools.vault.receipts())
     now = tools.clock()
     after = with_caught(observed(mirror, seen, names, unread, now, ours), caught, now)
     if not dry_run and after != mirror:
-        for file in files:
-            latest = mirror.latest(file.place)
-            if latest is None or latest.digest != seen[file.place].digest:
-                tools.vault.keep(file.data)
+        for place, data in kept.items():
+            latest = mirror.latest(place)
+            if latest is None or latest.digest != seen[place].digest:
+                tools.vault.keep(data)
         tools.vault.save_mirror(after)
-    return Reading(stores, after, names, {file.place: file.data for file in files})
+    stores = tuple(_without(each, lambda file: kept[file.place] != file.data) for each in stores)
+    return Reading(stores, after, names, {file.place: file.data for store in stores for file in store.files})
+
+
+def _without(store: ClientStore, holds_secret: Callable[[ClientFile], bool]) -> ClientStore:
+    """The store with files left alone that hold a secret: they could not come back as they were."""
+    held = {file.place: (file.place.name, "it holds a secret") for file in store.files if holds_secret(file)}
+    files = tuple(file for file in store.files if file.place not in held)
+    return replace(store, files=files, unread=(*store.unread, *held.values()))
 
 
 def _clean_up(tools: AdoptDependencies, names: Iterable[str], mirror: Mirror, caught: list[tuple[Place, Seen]]) -> None:
@@ -136,7 +153,8 @@ def caught_by(tools: AdoptDependencies, caught: list[tuple[Place, Seen]]) -> Cal
     """Keeps contents of somebody else that are not at their place any more."""
 
     def keep(file: Path, data: bytes) -> None:
-        seen = Seen(tools.vault.keep(data), len(data), tools.clock().timestamp())
+        kept = tools.kept(data)
+        seen = Seen(tools.vault.keep(kept), len(kept), tools.clock().timestamp())
         caught.append((_place_of(tools, file), seen))
 
     return keep

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from contextlib import nullcontext, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from memsweep.adopt.changing import Write, refuse_large, selected, way_back, writes_back_to, writes_of
-from memsweep.adopt.dead import find_dead
+from memsweep.adopt.changing import Write, ordered, refuse_large, selected, way_back, writes_back_to, writes_of
+from memsweep.adopt.clients import Client
+from memsweep.adopt.dead import find_dead, is_note
 from memsweep.adopt.mirror import Mirror, Seen, purged, with_caught
+from memsweep.adopt.notes import edited_index, entry_line, is_named, read_note
 from memsweep.adopt.projects import look_at
 from memsweep.adopt.reading import (
     AdoptDependencies,
@@ -21,7 +24,6 @@ from memsweep.adopt.reading import (
     refuse_unknown,
     still_lost,
 )
-from memsweep.adopt.restoring import chosen, chosen_version, is_called, writes_back
 from memsweep.adopt.vault import Vault
 from memsweep.adopt.writing import Refused, change_file
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
@@ -31,14 +33,16 @@ from memsweep.model.adopt import (
     Applied,
     ClientPlan,
     ClientReceipt,
+    FileChange,
     FileVersion,
     Look,
     LostFile,
     MirrorPurged,
     Place,
     Skipped,
+    digest_of,
 )
-from memsweep.model.text import shown
+from memsweep.model.text import counted, shown
 from memsweep.model.times import CLOCK_TOLERANCE
 
 
@@ -62,7 +66,7 @@ def look(tools: AdoptDependencies, scope: Scope, *, dry_run: bool = False) -> Lo
         plan = ClientPlan(plan_id, tools.client.name, now, expires_at, dead.items, dead.findings)
         if plan_id:
             tools.vault.drop_plans(now)
-            tools.vault.save_plan(plan)
+            tools.vault.save_plan(replace(plan, findings=()))  # which are only shown
         new = 0 if dry_run else found.mirror.count - before.count
         return Look(tools.client.name, tools.root, found.stores, tuple(gone), plan, len(found.contents), new)
 
@@ -208,3 +212,63 @@ def _changed_at(mirror: Mirror, write: Write, writes: Sequence[Write]) -> float 
         return None
     sources = [write.change.place, *(each.change.place for each in writes if each.change.before == digest)]
     return next((at for place in sources if (at := mirror.changed_at(place, digest)) is not None), None)
+
+
+_SHORTEST_DIGEST = 6
+
+
+def is_called(place: Place, name: str) -> bool:
+    return name in (place.name, f"{place.store}/{place.name}")
+
+
+def chosen(lost: Sequence[LostFile], names: Sequence[str], *, everything: bool) -> list[LostFile]:
+    """The lost files of these names; a name that several have must say which."""
+    if everything:
+        return list(lost)
+    found = []
+    for name in names:
+        called = [each for each in lost if is_called(each.place, name)]
+        if not called:
+            raise NotFound(f"no deleted file {shown(name)} is in the mirror.", hint="Look at what was deleted first.")
+        if len(called) > 1:
+            raise BadInput(
+                f"{counted(len(called), 'deleted file')} are called {shown(name)}.",
+                hint=f"Write {called[0].place.store}/{called[0].place.name}, for example.",
+            )
+        found += called
+    return found
+
+
+def chosen_version(mirror: Mirror, stores: Set[str], names: Sequence[str], version: str) -> tuple[Place, FileVersion]:
+    """The file of that name, and the version of it whose digest begins so."""
+    if len(names) != 1:
+        raise BadInput("a version belongs to a single file.", hint="Name that file.")
+    places = [place for place in mirror.versions if place.store in stores and is_called(place, names[0])]
+    found = [
+        (place, each)
+        for place in places
+        for each in mirror.versions[place]
+        if each.digest != ABSENT and len(version) >= _SHORTEST_DIGEST and each.digest.startswith(version)
+    ]
+    if len({(place, each.digest) for place, each in found}) != 1:
+        raise NotFound(
+            f"{shown(names[0])} has no single version {shown(version)}.", hint="Its history shows the versions."
+        )
+    return found[-1]
+
+
+def writes_back(client: Client, wanted: Mapping[Place, bytes], contents: Mapping[Place, bytes]) -> list[Write]:
+    """Each file as it was; a memory that the index does not name any more is named again."""
+    after = dict(wanted)
+    for place, data in wanted.items():
+        index = Place(place.store, client.index)
+        note = read_note(data)
+        has_entry = is_note(client, place.name) and bool(note.name or note.description)
+        is_indexed = has_entry and client.index not in client.made_by_client and index not in wanted
+        current = after.get(index, contents.get(index, b""))
+        if is_indexed and not is_named(place.name, current):
+            after[index] = edited_index(current, [], [entry_line(place.name, note)])
+    return ordered(
+        Write(FileChange(place, digest_of(contents[place]) if place in contents else ABSENT, digest_of(data)), data)
+        for place, data in after.items()
+    )

@@ -29,6 +29,8 @@ def rescued(shelf: Shelf, shelves: Sequence[Shelf]) -> tuple[list[Item], list[Fi
     if not project.repository or is_slug_of(shelf.store.name, project.repository):
         return [], [Finding("stranded", Place(shelf.store.name, ""), details=(project.folder,))]
     target = _target(shelf, shelves)
+    if any((target.store, target.name) == (each.store.name, name) for each in shelves for name, _ in each.store.unread):
+        return [], [Finding("stranded", Place(shelf.store.name, ""), details=(project.folder,))]
     if target.store == shelf.store.name:
         return [], []
     return list(_moves(shelf, target, shelves)), []

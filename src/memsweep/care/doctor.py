@@ -7,15 +7,21 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memsweep.care.invariants import CURES, HOME_CURES, cure_of
+from memsweep.care.named_texts import Unmentioned, unmentioned
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import MemsweepError, StoreCorrupt, UnknownWorkspace
+from memsweep.model.audit import AuditEvent, AuditQuery
 from memsweep.model.care import Checkup, Finding
+from memsweep.model.graph_rows import Mention
 from memsweep.model.memory import NewPiece
+from memsweep.model.text import FindNames
 from memsweep.store.ports.care import HomeKeeper
 from memsweep.store.protocol import Store
 
 _ROUNDS = 6  # mending one thing may bring another to light
 _BATCH = 256
+_SHOWN = 5
+_MERGES = 10_000  # the newest
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +31,12 @@ class DoctorDependencies:
     workspace_id: str
     home: HomeKeeper
     store: Callable[[], Store]
+    found: Callable[[], Store | None]
+    """The store; None where nothing was stored yet, which is no damage."""
     embedder: Callable[[], Embedder]
     cut: Callable[[str], Sequence[NewPiece]]
     """A text as the pieces that are searched."""
+    find_names: FindNames
     actor: str
     clock: Callable[[], datetime]
 
@@ -54,12 +63,35 @@ def _examine(tools: DoctorDependencies) -> list[Finding]:
     """The home first: it may know why the workspace cannot be opened."""
     found = tools.home.examine()
     try:
-        store = tools.store()
+        store = tools.found()
     except (UnknownWorkspace, StoreCorrupt):
         if found:
             return found
         raise
-    return [*found, *store.keeper.examine()]
+    if store is None:
+        return found
+    found += store.keeper.examine()
+    return found or _unmentioned_names(tools, store)  # of what is damaged more is not asked
+
+
+def _unmentioned_names(tools: DoctorDependencies, store: Store) -> list[Finding]:
+    lost = _unmentioned(tools, store)
+    ids = tuple(sorted({each.memory_id for each in lost}))
+    return [Finding("name_unmentioned", len(lost), ids[:_SHOWN])] if lost else []
+
+
+def _unmentioned(tools: DoctorDependencies, store: Store) -> set[Unmentioned]:
+    merges = [event for _, event in store.collector.audit(_MERGES, AuditQuery(action="merge"))]
+    if not merges:
+        return set()
+    names = store.keeper.names()
+    with store.collector.reading() as rows:
+        lost = unmentioned(rows, merges, names, tools.find_names)
+    return {each for each in lost if _is_updated(store, each.memory_id, each.merged_at)}
+
+
+def _is_updated(store: Store, memory_id: str, since: datetime) -> bool:
+    return bool(store.collector.audit(1, AuditQuery(memory_id, action="update", since=since)))
 
 
 def _cure(tools: DoctorDependencies, cure: str, found: Sequence[Finding]) -> tuple[list[str], list[str]]:
@@ -69,14 +101,11 @@ def _cure(tools: DoctorDependencies, cure: str, found: Sequence[Finding]) -> tup
     try:
         if cure in HOME_CURES:
             return [], tools.home.repair(cure, found, actor=tools.actor, now=tools.clock())
-        if cure == "chunks":
-            return [], _cut(tools, found)
-        if cure != "embed":
-            return [], tools.store().keeper.repair(cure, found, actor=tools.actor, now=tools.clock())
-        _embed(tools, found)
+        if cure in _CURES:
+            return [], _CURES[cure](tools, found)
+        return [], tools.store().keeper.repair(cure, found, actor=tools.actor, now=tools.clock())
     except MemsweepError as error:
         return [str(error)], []
-    return [], []
 
 
 def _cut(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
@@ -87,7 +116,7 @@ def _cut(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
     return []
 
 
-def _embed(tools: DoctorDependencies, found: Sequence[Finding]) -> None:
+def _embed(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
     keeper, embedder = tools.store().keeper, tools.embedder()
     chunks = keeper.unfit_chunks()
     vectors: list[bytes] = []
@@ -95,6 +124,25 @@ def _embed(tools: DoctorDependencies, found: Sequence[Finding]) -> None:
         vectors += quantise(embedder.embed([text for _, text in chunks[start : start + _BATCH]]))
     made = zip((key for key, _ in chunks), vectors, strict=True)
     keeper.fit_vectors(made, embedder.model, found, actor=tools.actor, now=tools.clock())
+    return []
+
+
+def _mention(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
+    """What the text names is mentioned again; what it mentions beside may have been handed in, and stays."""
+    store = tools.store()
+    lost = _unmentioned(tools, store)
+    counts = {each.invariant: each.count for each in found}
+    with store.collector.changing() as tx:
+        live = {key for key, row in tx.entities.at({each.entity for each in lost}).items() if row.trash is None}
+        there = sorted(each for each in lost if each.entity in live)
+        tx.mentions.add([Mention(each.chunk, each.entity) for each in there], {})
+        ids = tuple(dict.fromkeys(each.memory_id for each in there))
+        tx.audit(AuditEvent(tools.clock(), tools.actor, "repair", "names", counts, ids=ids))
+    return []
+
+
+_CURES = {"chunks": _cut, "embed": _embed, "names": _mention}
+"""Those that need more than a store has."""
 
 
 def _as_repaired(seen: Iterable[Finding], left: Sequence[Finding]) -> tuple[Finding, ...]:

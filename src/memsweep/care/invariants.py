@@ -29,6 +29,7 @@ CURES = (
     "embed",
     "words",
     "vector_files",
+    "names",
 )
 
 _LOOK = "memsweep doctor --repair; if it stays, look at it with `memsweep get ID`; a backup may have it as it was."
@@ -213,6 +214,11 @@ INVARIANTS = {
     ),
     "supersession_in_a_circle": Invariant(
         "memory supersedes what supersedes it", "memories supersede what supersedes them", "edges"
+    ),
+    "name_unmentioned": Invariant(
+        "text names an entity and does not mention it",
+        "texts name an entity and do not mention it",
+        "names",
     ),
     "entity_twice": Invariant("entity is there more than once", "entities are there more than once", "duplicates"),
     "name_twice": Invariant(

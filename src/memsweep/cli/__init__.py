@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Sequence
 
@@ -36,10 +37,24 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return run_door(command_line(given[0] if given else ""), arguments)
 
 
+def _refused(error: MemsweepError) -> int:
+    from memsweep.model.visible import visible
+
+    print(f"Error: {visible(str(error))}", file=sys.stderr)
+    return error.exit_status
+
+
 def _log_to_stderr() -> None:
     import logging  # late: what has to start in a moment has nothing to log
 
-    logging.basicConfig(stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
+    from memsweep.model.visible import visible
+
+    class Shown(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return visible(super().format(record))
+
+    logging.basicConfig(stream=sys.stderr)
+    logging.getLogger().handlers[0].setFormatter(Shown("%(levelname)s %(name)s: %(message)s"))
 
 
 def _where(*, as_json: bool) -> int:
@@ -48,10 +63,17 @@ def _where(*, as_json: bool) -> int:
 
     try:
         print_where("", as_json)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        drop_output()
     except MemsweepError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return error.exit_status
+        return _refused(error)
     return 0
+
+
+def drop_output() -> None:
+    """Let what is still to be printed go nowhere: whoever read it has hung up, which is no error."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _serve(profile: str) -> int:
@@ -62,6 +84,5 @@ def _serve(profile: str) -> int:
     try:
         start(profile)
     except MemsweepError as error:
-        print(f"Error: {error}", file=sys.stderr)
-        return error.exit_status
+        return _refused(error)
     return 0

@@ -28,6 +28,7 @@ from memsweep.cli.door import (
 from memsweep.cli.options import AtMost200, Cursor, Limit, SavedPlan, Yes
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
+from memsweep.model.checks import MOST_BYTES
 from memsweep.model.ids import DEFAULT_PROJECT
 from memsweep.model.text import excerpt
 from memsweep.model.window import Swept
@@ -51,7 +52,7 @@ Budget = Annotated[int | None, Option(help="Fit into this many tokens; by defaul
 _BAR_WIDTH = 40
 _TEXT_WIDTH = 40
 _MOST_LINES = 10  # of what went
-_MOST_BYTES = 256 << 20  # of a session
+_MOST_BYTES = MOST_BYTES["add_transcript.text"]
 
 
 @cli.command("import")

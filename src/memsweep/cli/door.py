@@ -16,9 +16,11 @@ import typer
 
 from memsweep import __version__
 from memsweep.app import App, make_app
+from memsweep.cli import drop_output
 from memsweep.errors import BadInput, MemsweepError, brief
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.origin import Origin
+from memsweep.model.visible import escaped_in_json, visible
 from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
@@ -81,10 +83,10 @@ def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
     except MemsweepError as error:
         return _explain(error, arguments)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 0
     except _usage_errors() as error:
-        error.message = brief(str(error.message))
+        error.message = harmless(brief(str(error.message)))
         error.show()
         return int(error.exit_code)
     return status if isinstance(status, int) else 0
@@ -110,14 +112,14 @@ def _explain(error: MemsweepError, arguments: Sequence[str] | None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if "--json" in given:
         problem = {"code": error.code, "message": in_commands(error.message), "hint": in_commands(error.hint)}
-        print(json.dumps({"error": problem}, ensure_ascii=False), file=sys.stderr)
+        print(escaped_in_json(json.dumps({"error": problem}, ensure_ascii=False)), file=sys.stderr)
     else:
         print_error(error)
     return error.exit_status
 
 
 def print_error(error: MemsweepError) -> None:
-    print(f"Error: {in_commands(str(error))}", file=sys.stderr, flush=True)
+    print(f"Error: {harmless(in_commands(str(error)))}", file=sys.stderr, flush=True)
 
 
 def with_app(command: Callable[[App], Any]) -> Any:
@@ -126,9 +128,20 @@ def with_app(command: Callable[[App], Any]) -> Any:
     app = make_app(actor=f"cli:{_user()}", opened_by=origin, project=_project.get())
     try:
         _name_workspace(app)
-        return command(app)
+        answer = command(app)
+        _note_what_waits(app)
+        return answer
     finally:
         app.close()
+
+
+def _note_what_waits(app: App) -> None:
+    """The person at the command line is the one who can agree to the name that the project's file chose."""
+    place = app.resolver.known_place
+    if place is not None and place.refused:
+        from memsweep.report.place import asked_for
+
+        print(f"Note: {harmless(asked_for(place))}", file=sys.stderr)
 
 
 def _name_workspace(app: App) -> None:
@@ -154,8 +167,9 @@ def show(answer: Mapping[str, Any], as_json: bool, words: Callable[[Console], No
 
 
 def show_json(answer: Mapping[str, Any]) -> None:
+    """Print the answer exactly: what nobody sees is escaped as JSON escapes it."""
     unicode = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
-    print(json.dumps(_spoken(answer), ensure_ascii=not unicode, indent=2))
+    print(escaped_in_json(json.dumps(_spoken(answer), ensure_ascii=not unicode, indent=2)))
 
 
 def show_way_back(receipt_id: str) -> None:
@@ -198,13 +212,8 @@ def show_pair(console: Console, name: str, value: str) -> None:
     console.print(Text(name, style="dim"), Text(harmless(value)))
 
 
-_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
-_CONTROLS |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
-
-
-def harmless(text: str) -> str:
-    """Text as a terminal may get it: a memory can hold sequences that would command it."""
-    return text.translate(_CONTROLS) if sys.stdout.isatty() else text
+harmless = visible
+"""Text as a terminal may get it, or a pipe, for what reads it may be a terminal or a model: see `show_json`."""
 
 
 @contextmanager

@@ -4,6 +4,7 @@ export, import, show
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -13,7 +14,7 @@ from typer import Argument, Option
 from memsweep.app import App
 from memsweep.cli import graph_upkeep
 from memsweep.cli import graph_words as words
-from memsweep.cli.door import InWorkspace, Json, show, standard_input, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, show, standard_input, with_app
 from memsweep.cli.options import Cursor, Force, Limit
 from memsweep.errors import BadInput
 from memsweep.model.text import MAX_TEXT_BYTES
@@ -239,7 +240,8 @@ def export(
 ) -> None:
     """Write the whole graph to a file. The extension chooses the format."""
     if file == "-":
-        print(with_app(lambda app: app.memory(workspace).graph.dump(format or "json")), end="")
+        dumped = with_app(lambda app: app.memory(workspace).graph.dump(format or "json"))
+        print(harmless(dumped) if sys.stdout.isatty() else dumped, end="")
         return
     result = with_app(lambda app: app.memory(workspace).graph.export_file(Path(file), format, force=force))
     answer = whole.exported(result)

@@ -19,7 +19,7 @@ from memsweep.clients import apply, plugin
 from memsweep.clients.plan import ConfigChange, State, find_clients, plan_entry
 from memsweep.clients.server_entry import server_entry, this_machine
 from memsweep.clients.table import Client
-from memsweep.errors import BadInput, Conflict
+from memsweep.errors import INSTALL, BadInput, Conflict
 from memsweep.model.text import counted
 from memsweep.settings import load_settings
 
@@ -102,17 +102,20 @@ def _add(clients: list[Client], home: Path, options: AskOptions, with_plugin: bo
 
 def _plugin_steps(clients: list[Client], home: Path, offered: bool, with_plugin: bool) -> list[Step]:
     """For the clients that take the plugin; `with_plugin` renews it where it is, and says why it cannot be had."""
-    known = set() if with_plugin else plugin.read_plugins(home)
+    known = {} if with_plugin else plugin.read_plugins(home)
     there = [Step(each, _PLUGIN, "there") for each in clients if each.id in known]
     changes = [each for each in plugin.plan_plugins(clients, plugin.plugin_folder()) if each.client.id not in known]
     if with_plugin and not changes:
         hint = "Claude Code and Codex do, if they are on PATH."
         raise BadInput("no client that takes the plugin was found.", hint=hint)
     if with_plugin and not plugin.find_program("memsweep"):
-        raise BadInput("the plugin calls `memsweep`, which is not on PATH.", hint="Try `uv tool install memsweep`.")
+        raise BadInput("the plugin calls `memsweep`, which is not on PATH.", hint=f"In a checkout of it: {INSTALL}")
     if not (offered and plugin.find_program("memsweep")):
         return there
-    return there + [_plugin_step(each, partial(plugin.add_plugin, each, home), "Added the plugin.") for each in changes]
+    machine = this_machine()
+    return there + [
+        _plugin_step(each, partial(plugin.add_plugin, each, home, machine), "Added the plugin.") for each in changes
+    ]
 
 
 def _removal_steps(home: Path, chosen: tuple[str, ...]) -> list[Step]:

@@ -13,7 +13,7 @@ from memsweep.report.listing import ListedAnswer, listed
 if TYPE_CHECKING:
     from rich.console import Console
 
-_MARKS = ("stale", "pinned", "superseded")
+_MARKS = ("stale", "pinned", "superseded", "expired")
 
 
 def list_memories(
@@ -23,7 +23,7 @@ def list_memories(
     kind: Annotated[str | None, Option(metavar="KIND", help="Only memory or code.")] = None,
     state: Annotated[
         str | None,
-        Option(metavar="STATE", help="Only current, stale, pinned, superseded, quarantined or expiring ones."),
+        Option(metavar="STATE", help="Only current, stale, pinned, superseded, quarantined, expiring or expired ones."),
     ] = None,
     since: Since = None,
     until: Until = None,

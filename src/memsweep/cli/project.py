@@ -42,12 +42,14 @@ def _with_hooks(app: App) -> ProjectStatus:
 
 
 def trust(
-    workspace_id: Annotated[str, Argument(metavar="[ID]", help="The workspace that .memsweep.toml names.")] = "",
+    workspace_id: Annotated[
+        str, Argument(metavar="[ID]", help="The workspace; by default the one that .memsweep.toml names.")
+    ] = "",
     revoke: Annotated[bool, Option("--revoke", help="Withdraw the permission.")] = False,
     project: InProject = "",
     as_json: Json = False,
 ) -> None:
-    """Let this project use the workspace that its .memsweep.toml names, though it is not its own."""
+    """Let this project use the workspace that its .memsweep.toml names, or add to one that another project names."""
     in_project(project)
     name, new = with_app(lambda app: app.projects.trust(workspace_id, agreed=not revoke))
     may = "may no longer" if revoke else "may"

@@ -14,10 +14,10 @@ from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_json, show_way_back, with_app
 from memsweep.cli.options import BackupFile, Cursor, Id, Limit, MemoryId, SavedPlan, Yes
 from memsweep.errors import Unconfirmed
-from memsweep.gc.planner import capped_by_plan, over_cap
+from memsweep.gc.collect import refuse_other_strategy
 from memsweep.model.adopt import CLIENT_RECEIPT
 from memsweep.model.paging import cursor_at
-from memsweep.model.strategies import NAMES, SECRETS
+from memsweep.model.strategies import DEFAULT, NAMES, SECRETS
 from memsweep.model.text import counted, excerpt
 from memsweep.redact.find import redacted
 from memsweep.report import collector as report
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from memsweep.model.plan import Kind, Plan
+    from memsweep.model.plan import Plan
     from memsweep.services.memory import Memory
 
 ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id that the prune printed.")]
 
 
 def prune(
-    strategy: Annotated[str, Option("--strategy", "-s", help=", ".join(NAMES))] = "stale_code",
+    strategy: Annotated[str | None, Option("--strategy", "-s", help=", ".join(NAMES), show_default=DEFAULT)] = None,
     plan: SavedPlan = "",
     spare: Annotated[
         list[str] | None,
@@ -67,7 +67,12 @@ def prune(
 
     def make(memory: Memory) -> Plan:
         whose = origin if origin or strategy == "origin" else None
-        made = memory.sweep.get_plan(plan) if plan else memory.sweep.plan(strategy, ttl_days=ttl_days, origin=whose)
+        made = (
+            memory.sweep.get_plan(plan)
+            if plan
+            else memory.sweep.plan(strategy or DEFAULT, ttl_days=ttl_days, origin=whose)
+        )
+        refuse_other_strategy(made, strategy or made.strategy)
         return memory.sweep.narrow(made.id, spare) if spare else made
 
     look_and_apply(
@@ -93,7 +98,8 @@ def look_and_apply(
         nonlocal how_to_apply
         memory = app.memory(workspace)
         made = make(memory)
-        preview = _preview(memory, made.id, limit)
+        items = memory.sweep.items(made.id, limit=limit) if made.item_count else []
+        preview = report.planned(made, items, why, cursor_at(limit, made.item_count, made.id))
         how_to_apply = _apply_command(memory, made, allow_large, backup)
         if not as_json:
             show(preview, False, lambda console: _table(console, preview))
@@ -242,6 +248,8 @@ def audit(
             counts = ", ".join(nonzero(event["counts"]))
             parts = (event["at"][:19], event["actor"], event["action"], event["subject"], counts, event["reason"])
             console.print("  ".join(part for part in parts if part), markup=False)
+        if not page.events:
+            print("No events.")
         if page.next_cursor:
             console.print(f"more: --cursor {page.next_cursor}", markup=False)
 
@@ -255,21 +263,9 @@ def _pin(item_id: str, pinned: bool, workspace: str, as_json: bool) -> None:
     show(answer, as_json, lambda console: console.print(words, markup=False))
 
 
-def _preview(memory: Memory, plan_id: str, limit: int) -> report.PruneAnswer:
-    made = memory.sweep.get_plan(plan_id)
-    items = memory.sweep.items(plan_id, limit=limit)
-    return report.planned(made, items, why, cursor_at(limit, made.item_count, plan_id))
-
-
 def _apply_command(memory: Memory, plan: Plan, allow_large: bool, backup: Path | None) -> str:
     """The command that applies this plan as it would have been applied now."""
-    stats = memory.stats()
-    there: dict[Kind, int] = {
-        "memory": stats.total_memories,
-        "entity": stats.total_entities,
-        "relation": stats.total_relations,
-    }
-    is_large = allow_large or bool(over_cap(plan.totals, there, capped_by_plan(plan.strategy)))
+    is_large = allow_large or bool(plan.id and memory.sweep.over_cap(plan.id))
     words = ["memsweep", "prune", "--plan", plan.id, "--yes", *(["--allow-large"] if is_large else [])]
     return pasteable(shlex.join([*words, *(["--backup", str(backup)] if backup else [])]))
 

@@ -8,15 +8,31 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_json, show_pair, with_app
-from memsweep.cli.hits import show_hits
 from memsweep.cli.options import Client, Cursor, MemoryId, Session, Since, Source, Tags, Tier, Until
-from memsweep.cli.statistics import show_code, show_counts
 from memsweep.report import memory as report
 from memsweep.report import updates
 from memsweep.report.statistics import code_overview, counted_by_day
 
 if TYPE_CHECKING:
     from rich.console import Console
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+from memsweep.cli.door import console, in_commands
+from memsweep.places import environment
+
+if TYPE_CHECKING:
+    from memsweep.report.memory import FoundAnswer
+from typing import TYPE_CHECKING
+
+from memsweep.model.text import counted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from memsweep.report.statistics import CodeAnswer, CountsAnswer
 
 
 def search(
@@ -36,6 +52,7 @@ def search(
         str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
     ] = None,
     include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
+    include_expired: Annotated[bool, Option("--include-expired", help="Include what has expired.")] = False,
     cursor: Cursor = None,
     mode: Annotated[
         str, Option(metavar="MODE", help="precise: what answers; deep: everything that resembles it.")
@@ -52,6 +69,7 @@ def search(
         "date_to": until,
         "as_of": as_of,
         "include_stale": include_stale,
+        "include_expired": include_expired,
         "tier": tier,
         "client": client,
         "session": session,
@@ -146,3 +164,114 @@ def stats(
 
 def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+_UNPRINTED = dict.fromkeys(map(ord, "\a\b\v\f\r"))
+_TAB = 8
+
+
+class Line(NamedTuple):
+    """Texts, each with a style of rich."""
+
+    parts: tuple[tuple[str, str], ...]
+    stays_whole: bool = True
+    """However narrow the terminal is."""
+
+
+def show_hits(answer: FoundAnswer) -> None:
+    if not _is_drawn():
+        for line in hit_lines(answer, None):
+            print(plain("".join(text for text, _ in line.parts)))
+        return
+    from rich.text import Text
+
+    terminal = console()
+    for line in hit_lines(answer, terminal.width if terminal.is_terminal else None):
+        terminal.print(Text.assemble(*line.parts), soft_wrap=line.stays_whole or None)
+
+
+def plain(text: str) -> str:
+    """What rich would make of it: no control characters that move the cursor, and blanks in place of tabs."""
+    if "\t" not in text:
+        return text.translate(_UNPRINTED)
+    from rich.text import Text  # how many blanks depends on how wide each character is
+
+    spaced = Text(text)
+    spaced.expand_tabs(_TAB)
+    return spaced.plain
+
+
+def _is_drawn() -> bool:
+    """Whether this is a terminal, or somebody asks for what a terminal gets; rich knows what that means."""
+    asked = environment()
+    return sys.stdout.isatty() or any(asked.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
+
+
+def hit_lines(answer: FoundAnswer, width: int | None) -> Iterator[Line]:
+    """Everything there is to say; texts are wrapped for a terminal of this width."""
+    results, note = answer["results"], answer.get("note", "")
+    if not results or "damaged" in note:
+        yield _said(in_commands(note or "Nothing found."))
+    for hit in results:
+        yield from _lines_of(hit, width)
+    if answer["next_cursor"]:
+        more = f"{answer['total']} in all; the next page: --cursor {answer['next_cursor']}"
+        yield Line(((more, "dim"),), stays_whole=False)
+
+
+def _said(sentence: str) -> Line:
+    return Line(((harmless(sentence), ""),), stays_whole=False)
+
+
+def _lines_of(hit: dict[str, Any], width: int | None) -> Iterator[Line]:
+    """Relevance, id and place on one line; the text below; why it was found. Lines of code stay as they are."""
+    own_id = harmless(hit.get("memory_id") or hit.get("relation_id") or hit.get("segment_id", ""))
+    about = hit["kind"] if hit["kind"] in ("fact", "segment") else ""
+    if "path" in hit:
+        about = f"{hit['path']}:{hit['lines'][0]}-{hit['lines'][1]} {hit['symbol'] or ''}".rstrip()
+    about = f"{hit['scope']} {about}".rstrip() if "scope" in hit else about
+    yield Line(((f"{hit['relevance']:.2f}  ", ""), (own_id, "cyan"), (f"  {harmless(about)}".rstrip(), "bold")))
+    text = harmless(hit["text"])
+    for line in text.rstrip().splitlines() if "path" in hit else _wrapped(" ".join(text.split()), width):
+        yield Line(((f"      {line}", ""),))
+    for line in _wrapped(harmless(hit["why"].partition("; ")[2] or hit["why"]), width):
+        yield Line(((f"      {line}", "dim"),))
+
+
+def _wrapped(text: str, width: int | None) -> list[str]:
+    """As wide as a terminal is; elsewhere a line stays whole."""
+    return [text] if width is None else textwrap.wrap(text, max(20, width - 6))
+
+
+_NAMES = ("sources", "tags", "tiers", "clients", "doors", "languages", "states")
+_SHOWN = 12
+
+
+def show_counts(console: Console, answer: CountsAnswer) -> None:
+    """One line for each day on which something was made, then the most frequent of each kind."""
+    for day in answer["days"]:
+        if day["notes"] or day["files"]:
+            files = f", {counted(day['files'], 'file')}" if day["files"] else ""
+            total = f"{day['total_notes'] + day['total_files']:,} in all"
+            show_pair(console, day["day"], f"+{counted(day['notes'], 'memory', 'memories')}{files}; {total}")
+    for name in _NAMES:
+        counts: dict[str, int] = answer[name]  # type: ignore[literal-required]  # it is one of them
+        shown = [f"{harmless(each) or '(none)'} {count:,}" for each, count in counts.items() if count][:_SHOWN]
+        if shown:
+            show_pair(console, f"{name:9}", ", ".join(shown))
+
+
+def show_code(console: Console, answer: CodeAnswer) -> None:
+    for root in answer["roots"]:
+        languages = ", ".join(f"{name} {count:,}" for name, count in root["languages"].items())
+        fresh = f"verified {root['verified_at']}" if root["verified_at"] else "never verified"
+        stale = f", {root['stale_files']:,} stale" if root["stale_files"] else ""
+        say(console, f"{harmless(root['path'])}: {counted(root['files'], 'file')}{stale}; {fresh}; {languages}")
+    for run in answer["runs"]:
+        changed = ", ".join(f"{run[name]:,} {said}" for name, said in _CHANGED if run.get(name))
+        show_pair(console, run["at"], changed)
+    if not answer["roots"]:
+        console.print("No folder is indexed here.")
+
+
+_CHANGED = (("memories", "written"), ("stale", "stale"), ("returned", "returned"))

@@ -40,6 +40,8 @@ def receipts(
             size = f"in the trash: {held}, about {each.bytes:,} bytes" if held else ""
             parts = (shown["at"][:19], each.id, each.state, each.strategy, amount(each.totals), each.actor, size)
             console.print("  ".join(part for part in parts if part), markup=False)
+        if not page.receipts:
+            print("No receipts.")
         if answer["next_cursor"]:
             console.print(f"more: --cursor {answer['next_cursor']}", markup=False)
 

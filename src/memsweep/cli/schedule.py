@@ -8,6 +8,7 @@ import typer
 from typer import Option
 
 from memsweep.cli.door import Json, in_commands, show, with_app
+from memsweep.errors import Conflict
 from memsweep.report.counts import named
 from memsweep.schedule.background import Background
 
@@ -46,7 +47,7 @@ def run(
     ] = False,
     as_json: Json = False,
 ) -> None:
-    """Run the scheduled collection once, now; for example from your own cron."""
+    """Run the scheduled collection once, now; for example from your own cron. The exit status is 4 if it stopped."""
 
     def work(app: Any) -> dict[str, Any]:
         background = Background(app)
@@ -68,6 +69,8 @@ def run(
             print(_line(item))
 
     show(answer, as_json, words)
+    if any(item["stopped"] for item in answer["outcomes"]):
+        raise typer.Exit(Conflict.exit_status)
 
 
 def _line(item: dict[str, Any]) -> str:

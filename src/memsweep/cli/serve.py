@@ -14,6 +14,7 @@ DEFAULT_HOST, DEFAULT_PORT, PAGE_PORT = "127.0.0.1", 8765, 8737
 
 
 def serve(
+    context: typer.Context,
     profile: Annotated[str, typer.Option(help=f"Which tools to offer: {ABOUT}.")] = "default",
     project: Annotated[
         str, typer.Option(metavar="FOLDER", help="A folder of the project; by default what the client says.")
@@ -30,6 +31,7 @@ def serve(
     ui: Annotated[bool, typer.Option("--ui", help="With --http: the page of `memsweep ui` as well.")] = False,
 ) -> None:
     """Serve agents over MCP, on standard input and output or over HTTP."""
+    project = project or context.find_root().params["project"]
     if http:
         from memsweep.server.http.start import serve_http
 

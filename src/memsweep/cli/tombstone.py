@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from memsweep.cli.door import InWorkspace, Json, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
 from memsweep.cli.options import Id
 from memsweep.model.times import iso
 
@@ -19,7 +19,7 @@ def list_all(workspace: InWorkspace = "", as_json: Json = False) -> None:
 
     def words(console: object) -> None:
         for row in rows:
-            print(f"{row['at'][:19]}  {row['memory_id']}  {row['reason']}")
+            print(f"{row['at'][:19]}  {row['memory_id']}  {harmless(row['reason'])}")
         if not rows:
             print("No tombstones.")
 

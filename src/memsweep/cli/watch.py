@@ -12,6 +12,7 @@ from memsweep.cli.door import InWorkspace, Json, print_error, with_app
 from memsweep.cli.index import Folder, Language
 from memsweep.errors import MemsweepError
 from memsweep.model.code import IndexResult
+from memsweep.model.visible import escaped_in_json
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -65,7 +66,7 @@ def _tell(outcome: IndexResult | MemsweepError, as_json: bool, *, always: bool) 
 
         from memsweep.report.code import indexed
 
-        print(json.dumps(indexed(outcome), ensure_ascii=False), flush=True)
+        print(escaped_in_json(json.dumps(indexed(outcome), ensure_ascii=False)), flush=True)
     else:
         print(
             f"{outcome.files_indexed} indexed, {outcome.files_moved} moved, {outcome.files_removed} removed,"

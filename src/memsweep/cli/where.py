@@ -6,6 +6,7 @@ import json
 import sys
 
 from memsweep.model.text import counted
+from memsweep.model.visible import escaped_in_json, visible
 from memsweep.report.place import WhereAnswer
 from memsweep.report.place import where as report
 from memsweep.where import where as look
@@ -16,7 +17,7 @@ def print_where(project: str, as_json: bool) -> None:
     answer = report(look(project))
     if as_json:
         unicode = (sys.stdout.encoding or "").lower() in ("utf-8", "utf8")
-        print(json.dumps(answer, ensure_ascii=not unicode, indent=2))
+        print(escaped_in_json(json.dumps(answer, ensure_ascii=not unicode, indent=2)))
         return
     print("\n".join(lines(answer)))
 
@@ -28,9 +29,4 @@ def lines(answer: WhereAnswer) -> list[str]:
         said.append(f"project    {answer['project']}")
     if answer["personal"]:
         said.append(f"personal   {answer['personal']} ({counted(answer['personal_memories'], 'memory', 'memories')})")
-    return [_printable(line) for line in (*said, *answer["notes"])]
-
-
-def _printable(line: str) -> str:
-    """A folder's name may hold sequences that would command a terminal."""
-    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in line)
+    return [visible(line) for line in (*said, *answer["notes"])]

@@ -44,7 +44,7 @@ def write(change: ConfigChange, home: Path) -> Written:
         # Noted first: an undo that finds nothing to undo is better than a change that nobody knows of.
         _note(folder, [*read_record(home), done])
         change.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        put(change.path, change.after, _mode_of(change.path))
+        put(change.path, change.after, mode_of(change.path))
     except OSError as error:
         raise StoreReadOnly(
             f"{change.path} cannot be written ({error.strerror}).", hint="Nothing was changed."
@@ -65,7 +65,7 @@ def undo(written: Written, change: ConfigChange, home: Path) -> None:
             raise Conflict(f"{change.path} has changed since it was shown.", hint="Run it again.")
         if change.before is not None:
             if change.after or written.backup:
-                put(change.path, change.after, _mode_of(change.path))
+                put(change.path, change.after, mode_of(change.path))
             else:
                 change.path.unlink()
         _note(private_folder(home), [each for each in read_record(home) if each != written])
@@ -121,7 +121,7 @@ def put(path: Path, content: bytes, mode: int) -> None:
         raise
 
 
-def _mode_of(path: Path) -> int:
+def mode_of(path: Path) -> int:
     try:
         return stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:

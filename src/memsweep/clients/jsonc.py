@@ -82,15 +82,32 @@ def drop_member(text: str, path: tuple[str, str]) -> str:
         return text
     servers = _find(text, _first_object(text), path[0])
     assert servers is not None
-    members, _ = _members(text, servers.value)
+    members, close = _members(text, servers.value)
     at = next(number for number, member in enumerate(members) if member.key == path[1])
-    start, end = members[at].start, members[at].end
-    if at + 1 < len(members):
-        end = members[at + 1].start
-    elif at:
-        start = members[at - 1].end
+    start, end = _whole_line(text, members[at].start), members[at].end
+    before_it = text[:start]
+    if (comma := _comma_after(text, end, close)) is not None:
+        end = comma + 1
+    elif at:  # it was the last: the comma before it came with it, the comment beside that comma did not
+        comma = _comma_after(text, members[at - 1].end, close)
+        assert comma is not None
+        before_it = text[:comma] + text[comma + 1 : start]
     meant = {**before, path[0]: {key: each for key, each in outer.items() if key != path[1]}}
-    return _checked(text[:start] + text[end:], meant)
+    return _checked(before_it + text[end:], meant)
+
+
+def _whole_line(text: str, start: int) -> int:
+    """Return where the line break before a member is, if nothing but space is between; else where it begins."""
+    line = len(text[:start].rstrip(" \t"))
+    if text[:line].endswith("\n"):
+        return line - (2 if text[:line].endswith("\r\n") else 1)
+    return start
+
+
+def _comma_after(text: str, end: int, close: int) -> int | None:
+    """Return where the comma behind a value is; None if the object ends there."""
+    rest = _tokens(text[end:close])
+    return end + rest[0].start if rest and rest[0].text == "," else None
 
 
 def _checked(after: str, meant: Any) -> str:
@@ -104,13 +121,14 @@ def _inserted(text: str, at: int, key: str, value: Any, unit: str, newline: str,
     members, close = _members(text, at)
     line = f"{newline}{unit * depth}{json.dumps(key)}: {_written(value, unit, newline, depth)}"
     if not members:
-        return text[: at + 1] + line + f"{newline}{unit * (depth - 1)}" + text[close:]
+        comments = text[at + 1 : close].rstrip()
+        return text[: at + 1] + comments + line + f"{newline}{unit * (depth - 1)}" + text[close:]
     end = members[-1].end
-    rest = _tokens(text[end:close])
-    comma = "" if rest else ","
-    end += rest[0].end if rest else 0
+    known = _comma_after(text, end, close)
+    comma, last = (",", "") if known is None else ("", ",")  # where the last member has a comma, ours gets one
+    end = end if known is None else known + 1
     after = _end_of_line(text, end, close)
-    return text[:end] + comma + text[end:after] + line + text[after:]
+    return text[:end] + comma + text[end:after] + line + last + text[after:]
 
 
 def _end_of_line(text: str, at: int, most: int) -> int:

@@ -87,8 +87,12 @@ def without_entry(client: Client, path: Path, before: bytes) -> bytes:
 
 
 def file_of(client: Client, machine: Machine) -> Path:
-    places = folders(machine.platform, machine.home, machine.variables)
-    return Path(os.path.realpath(client.files[machine.platform].format(**places)))
+    return place_of(client.files[machine.platform], machine)
+
+
+def place_of(template: str, machine: Machine) -> Path:
+    """Return the path of a file of a client, whatever links lead there."""
+    return Path(os.path.realpath(template.format(**folders(machine.platform, machine.home, machine.variables))))
 
 
 def read_config(path: Path) -> bytes | None:

@@ -18,6 +18,8 @@ class PluginCommands:
     program: str
     add: str
     remove: str
+    settings: str
+    """The file that its commands write to, which a person has settings in as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ CLIENTS = (
         _beside("{claude}/.claude.json", "{home}/.claude"),
         {"type": "stdio"},
         "It is there in the next session.",
-        PluginCommands("claude", "install", "uninstall"),
+        PluginCommands("claude", "install", "uninstall", "{claude_settings}/settings.json"),
     ),
     Client(
         "codex",
@@ -66,7 +68,7 @@ CLIENTS = (
         _beside("{codex}"),
         {},
         "It is there in the next session.",
-        PluginCommands("codex", "add", "remove"),
+        PluginCommands("codex", "add", "remove", "{codex}/config.toml"),
     ),
     Client(
         "cursor",
@@ -113,4 +115,5 @@ def folders(platform: Platform, home: PurePath, variables: Mapping[str, str]) ->
         "config": config[platform],
         "codex": variables.get("CODEX_HOME") or str(home / ".codex"),
         "claude": variables.get("CLAUDE_CONFIG_DIR") or str(home),
+        "claude_settings": variables.get("CLAUDE_CONFIG_DIR") or str(home / ".claude"),
     }

@@ -32,7 +32,7 @@ def set_table(text: str, path: tuple[str, str], value: Mapping[str, Any]) -> str
         raise CannotEdit(f"its {path[0]!r} is no table")
     meant = {**before, path[0]: {**outer, path[1]: dict(value)}}
     rest = drop_table(text, path) if path[1] in outer else text
-    newline = "\r\n" if "\r\n" in text else "\n"
+    newline = _newline(text)
     gap = "" if not rest.strip() else newline if rest.endswith(("\n\n", "\r\n\r\n")) else newline * 2
     gap = gap[: -len(newline)] if rest.endswith("\n") and gap else gap
     return _checked(rest + gap + newline.join(_lines(path, value)) + newline, meant)
@@ -52,7 +52,14 @@ def drop_table(text: str, path: tuple[str, str]) -> str:
             kept.append(line)
     left = {key: each for key, each in outer.items() if key != path[1]}
     meant = {**before, path[0]: left} if left else {key: each for key, each in before.items() if key != path[0]}
-    return _checked("".join(kept).rstrip("\r\n") + ("\n" if kept else ""), meant)
+    rest = "".join(kept)
+    if inside:  # it stood at the end, behind a blank line
+        rest = rest.rstrip("\r\n") + (_newline(text) if rest else "")
+    return _checked(rest, meant)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _checked(after: str, meant: Any) -> str:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
-TIMEOUT_SECONDS = 20
-"""Enough for hundreds of thousands of files. A pipe that is called .gitignore makes git wait for ever."""
+TIMEOUT_SECONDS = 20.0
+"""Enough for hundreds of thousands of files."""
+USUAL_SECONDS = 1.0
+"""After which is looked for a pipe that is called .gitignore: git would wait for its writer for ever."""
 
 # The first release of each series that knows GIT_NO_LAZY_FETCH, and everything after the last of them.
 # It came with 2.45.0 and, for CVE-2024-32004 and CVE-2024-32465, with these. safe.bareRepository is older (2.38).
@@ -65,11 +67,13 @@ class Git:
     executable: str
     top: str
 
-    def list_files(self, folder: str, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
-        """`git ls-files` in a folder of the work tree; None if it does not answer in time."""
+    def list_files(
+        self, folder: str, *arguments: str, would_wait: Callable[[], bool]
+    ) -> subprocess.CompletedProcess[bytes] | None:
+        """`git ls-files` in a folder of the work tree; None if it does not answer in time, or never would."""
         # core.worktree may name any folder; what is listed is the one that has the `.git` entry.
         variables = {**_NOBODY, "GIT_WORK_TREE": self.top}
-        return self._run(folder, ["ls-files", *arguments], {**_SETTINGS, **_NO_HOOKS}, variables)
+        return self._run(folder, ["ls-files", *arguments], {**_SETTINGS, **_NO_HOOKS}, variables, would_wait)
 
     def ask(self, *arguments: str) -> subprocess.CompletedProcess[bytes] | None:
         """A question about the repository itself, with everything that its user has configured.
@@ -80,7 +84,12 @@ class Git:
         return self._run(self.top, arguments, _SETTINGS, {})
 
     def _run(
-        self, folder: str, arguments: Iterable[str], settings: Mapping[str, str], variables: Mapping[str, str]
+        self,
+        folder: str,
+        arguments: Iterable[str],
+        settings: Mapping[str, str],
+        variables: Mapping[str, str],
+        would_wait: Callable[[], bool] = lambda: False,
     ) -> subprocess.CompletedProcess[bytes] | None:
         given = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         ceiling = {"GIT_CEILING_DIRECTORIES": os.path.dirname(self.top)}  # this repository or none
@@ -88,6 +97,7 @@ class Git:
             [self.executable, "--no-pager", *given, *arguments],
             folder,
             {**_ENVIRONMENT, **ceiling, **variables, "PATH": os.pathsep.join(_folders_outside(self.top))},
+            would_wait,
         )
 
 
@@ -130,20 +140,35 @@ def _version_line(executable: str) -> bytes:
 
 
 def _completed(
-    command: list[str], folder: str, environment: Mapping[str, str]
+    command: list[str], folder: str, environment: Mapping[str, str], would_wait: Callable[[], bool] = lambda: False
 ) -> subprocess.CompletedProcess[bytes] | None:
     try:
-        return subprocess.run(
+        with subprocess.Popen(
             command,
             cwd=folder,
             env={"HOME": os.path.expanduser("~"), **environment},
             stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as process:
+            try:
+                said = _said(process, would_wait)
+            finally:
+                process.kill()  # nothing, if it has ended
+            return said and subprocess.CompletedProcess(command, process.returncode, *said)
+    except OSError:
         return None
+
+
+def _said(process: subprocess.Popen[bytes], would_wait: Callable[[], bool]) -> tuple[bytes, bytes] | None:
+    """What it wrote, or None if it does not end in time."""
+    for seconds in (USUAL_SECONDS, TIMEOUT_SECONDS - USUAL_SECONDS):
+        try:
+            return process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            if would_wait():
+                break
+    return None
 
 
 def _folders_outside(top: str) -> list[str]:

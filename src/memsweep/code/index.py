@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from memsweep.code.compose import links_of, names_in, pieces, symbols_of, words_of
 from memsweep.code.delta import Delta, Known, Same, compare, refusal, settle
@@ -23,8 +24,7 @@ from memsweep.code.overlap import known_files
 from memsweep.code.parse import has_grammar
 from memsweep.code.sandbox import Sandbox
 from memsweep.code.scope import Scope
-from memsweep.code.screening import holds_secrets, judged_by, screen
-from memsweep.code.secret_text import Kind, is_secret_text
+from memsweep.code.secret_text import RULES_VERSION, Kind, is_secret_text
 from memsweep.code.symbols import Parsed
 from memsweep.code.text import Decoded, decode
 from memsweep.code.walk import Seen, walk
@@ -32,7 +32,8 @@ from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import Conflict, ModelMismatch
 from memsweep.model.code import FileChunk, FileMark, FileSkip, FileWrite, IndexResult, KnownFile, RunEnd
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.text import content_hash
+from memsweep.model.text import content_hash, listed
+from memsweep.redact.find import find, redacted
 from memsweep.store.protocol import Store
 
 Progress = Callable[[int, int], None]
@@ -273,12 +274,12 @@ def _embedded(tools: IndexDependencies, files: list[FileWrite], work: _Work) -> 
 
 def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: _Work) -> list[FileWrite]:
     """What may be learned again. The rest counts as unread, so that it is found when its tombstone is gone."""
-    tombstoned = tools.store.code.tombstoned([file.content_hash for file in batch])
+    tombstoned = tools.store.code.tombstoned([file.text for file in batch])
     for file in batch:
-        if file.content_hash in tombstoned:
+        if file.text in tombstoned:
             work.failures.append(f"{file.path}: its content was deleted for good (`memsweep tombstone list`)")
             work.skips.append(FileSkip(file.path, file.language, _NEVER_READ))
-    return [file for file in batch if file.content_hash not in tombstoned]
+    return [file for file in batch if file.text not in tombstoned]
 
 
 def _run_end(scope: Scope, seen: Seen, delta: Delta, work: _Work, judged: str, actor: str) -> RunEnd:
@@ -391,3 +392,34 @@ def _digest(mark: FileMark) -> str:
 def _mark(fingerprint: Fingerprint, judged: str) -> FileMark:
     """`judged` names the rules that its content was judged by, those of today."""
     return FileMark(fingerprint.stamp.encode(), f"{judged}:{fingerprint.digest}", fingerprint.read_at_ns)
+
+
+class Screened(NamedTuple):
+    """What may be stored (nothing, if the file is refused), and what to say of it."""
+
+    decoded: Decoded | None
+    warning: str = ""
+
+
+def screen(path: str, decoded: Decoded, action: str) -> Screened:
+    """Lines stay where they are, so that a reader finds in the file what a chunk shows."""
+    kinds = list(dict.fromkeys(secret.kind for secret in find(decoded.text))) if action != "off" else []
+    if not kinds:
+        return Screened(decoded)
+    match action:
+        case "refuse":
+            return Screened(None, f"{path}: not indexed, it holds a secret ({listed(kinds)})")
+        case "warn":
+            return Screened(decoded, f"{path}: indexed with a secret in it ({listed(kinds)})")
+    text, kinds_found = redacted(decoded.text, keep_lines=True)
+    return Screened(replace(decoded, text=text), f"{path}: redacted a secret ({listed(list(kinds_found))})")
+
+
+def holds_secrets(text: str) -> bool:
+    return bool(find(text))
+
+
+def judged_by(action: str) -> str:
+    """The rules that a content was judged by, as they stand before its hash; other ones read it once more."""
+    rules = f"rules{RULES_VERSION}"
+    return rules if action == "redact" else f"{rules}-{action}"

@@ -8,13 +8,17 @@ each of them would.
 from __future__ import annotations
 
 import os
+import stat
+import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from memsweep.code.gitcommand import TIMEOUT_SECONDS, can_be_kept_from_fetching, find_git
+from memsweep.code.gitignore import Patterns
 from memsweep.code.gitindex import Tracked, read_tracked
-from memsweep.code.gitrepo import list_with_git
-from memsweep.code.ignore import IGNORE_FILE, IgnoreRules
 from memsweep.project.worktree import WorkTree, find_work_tree
+from memsweep.regular import NotRegular, read_regular
 
 GIT_ENTRY = ".git"
 """A folder, or in linked work trees and submodules a file; never a part of what it describes."""
@@ -210,3 +214,105 @@ class _Walker:
 def _slashed(name: str) -> str:
     # A backslash is a letter like any other where it does not separate folders.
     return name if os.sep == "/" else name.replace(os.sep, "/")
+
+
+_READ_BY_GIT = ("HEAD", "config", "config.worktree", "index", "commondir", "info/exclude", "objects/info/alternates")
+
+
+def list_with_git(root: str, tree: WorkTree) -> list[bytes] | None:
+    """Tracked files and untracked ones that are not ignored, below the root; None when git is in doubt, or too old.
+
+    Anything that git has to say on stderr (a folder it may not read, an owner it does not trust) is
+    doubt: a list with silent holes would look like deleted files.
+    """
+    git = find_git(tree.top)
+    if git is None or not can_be_kept_from_fetching(git) or not _has_plain_files(tree):
+        return None
+    would_wait = partial(_has_odd_ignore_file, root, tree)
+    done = git.list_files(root, "--cached", "--others", "--exclude-standard", "-z", would_wait=would_wait)
+    if done is None or done.returncode != 0 or done.stderr.strip():
+        return None
+    return [name for name in done.stdout.split(b"\0") if name]
+
+
+def _has_plain_files(tree: WorkTree) -> bool:
+    """Whether git would find files where it reads files; a pipe would hold it up."""
+    folders = {tree.git_dir, tree.common_dir}
+    return all(_is_file_or_absent(os.path.join(folder, name)) for folder in folders for name in _READ_BY_GIT)
+
+
+def _has_odd_ignore_file(root: str, tree: WorkTree) -> bool:
+    """Return whether an ignore file above or below the root is a pipe or the like, as far as can be seen in time."""
+    until = time.monotonic() + TIMEOUT_SECONDS
+    above = [tree.top]
+    for step in os.path.relpath(root, tree.top).split(os.sep):
+        above.append(os.path.join(above[-1], step))
+    if not all(_is_file_or_absent(os.path.join(folder, IGNORE_FILE)) for folder in above):
+        return True
+    for folder, _, files in os.walk(root):
+        if IGNORE_FILE in files and not _is_file_or_absent(os.path.join(folder, IGNORE_FILE)):
+            return True
+        if time.monotonic() > until:
+            return False
+    return False
+
+
+def _is_file_or_absent(place: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(place).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+
+
+IGNORE_FILE = ".gitignore"
+LIMIT_BYTES = 8 * 1024**2
+"""Of the rules for one folder. What more of them would say is unknown, and with it what is in the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreFile:
+    """Patterns, and how a path from the root of the walk becomes one from the folder they stand in."""
+
+    patterns: Patterns
+    strip: str = ""
+    """The folder, when it is below the root: "a/b/"."""
+    prefix: str = ""
+    """The way from the folder to the root, when it is above."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The files that speak about a folder, from the one with the least say to the one with the most."""
+
+    files: tuple[IgnoreFile, ...] = ()
+
+    def ignores(self, path: str) -> bool:
+        """Of an entry whose parent is not ignored; a folder's path ends in a slash."""
+        is_folder = path.endswith("/")
+        path = path.rstrip("/")
+        for file in reversed(self.files):
+            verdict = file.patterns.verdict(_by_byte(file.prefix + path[len(file.strip) :]), is_folder=is_folder)
+            if verdict is not None:
+                return verdict
+        return False
+
+    def with_file(self, place: str, *, strip: str = "", prefix: str = "", follow_symlinks: bool = False) -> IgnoreRules:
+        """These rules and those in a file, if there is one. Raises OSError if it cannot be read."""
+        patterns = Patterns(read_patterns(place, follow_symlinks=follow_symlinks))
+        return self if patterns.is_empty else IgnoreRules((*self.files, IgnoreFile(patterns, strip, prefix)))
+
+
+def read_patterns(place: str, *, follow_symlinks: bool = False) -> list[str]:
+    """The lines of an ignore file as git reads them; nothing if it is absent or something else than a file."""
+    try:
+        content = read_regular(place, LIMIT_BYTES, follow_symlinks=follow_symlinks).removeprefix(b"\xef\xbb\xbf")
+    except (FileNotFoundError, NotADirectoryError, NotRegular):
+        return []
+    return [line.removesuffix(b"\r").decode("latin-1") for line in content.split(b"\n")]
+
+
+def _by_byte(path: str) -> str:
+    """One letter a byte, as git matches: its `?` takes half an "ä"."""
+    return path if path.isascii() else os.fsencode(path).decode("latin-1")

@@ -20,6 +20,7 @@ from typing import TypeVar
 from memsweep.code.parse import has_grammar, parse
 from memsweep.code.symbols import Parsed
 from memsweep.code.worker import TIMED_OUT, read_frame, unpacked, write_frame
+from memsweep.forking import after_fork, new_lock
 
 Key = TypeVar("Key")
 
@@ -95,10 +96,22 @@ class Sandbox:
         self.seconds_per_file = seconds_per_file
         self._program = program
         self._workers = max(1, workers)
+        self._lock = new_lock()
+        self._begin()
+        after_fork(self)
+
+    def _begin(self) -> None:
         self._free = threading.Semaphore(self._workers)
-        self._lock = threading.Lock()
         self._idle: list[_Worker] = []
         self._threads: ThreadPoolExecutor | None = None
+
+    def leave_to_parent(self, *, torn: bool) -> None:
+        """In a forked child: these workers answer to the parent, and its threads are not here."""
+        for worker in self._idle:
+            worker.requests.close()
+            worker.answers.close()
+            worker.process.returncode = 0  # of which the child has no other news
+        self._begin()
 
     def parse(self, text: str, language: str) -> Parsed:
         """As `parse.parse`; if that fails in the worker, a plain text with the failure in it."""

@@ -12,7 +12,9 @@ from memsweep.context.roots import hard_reason
 from memsweep.context.segment import segment_from_dict
 from memsweep.errors import AlreadyExists, BadInput
 from memsweep.model.segment import ContextSegment
+from memsweep.model.text import counted
 from memsweep.store.ports.windows import OpenWindow
+from memsweep.store.refusals import tombstoned_text
 
 
 def draft_of(given: ContextSegment | Mapping[str, Any], acting: Acting, counter: Counter) -> ContextSegment:
@@ -34,6 +36,20 @@ def known(window: OpenWindow, drafts: Sequence[ContextSegment], skip: bool, mess
     if taken := window.find(ids):
         raise AlreadyExists(f"segment {next(iter(taken))!r:.80} is in this window already; nothing was added.")
     return set()
+
+
+def without_forgotten(
+    window: OpenWindow, drafts: Sequence[ContextSegment], *, leave_out: bool
+) -> tuple[list[ContextSegment], tuple[str, ...]]:
+    """Those that may be learned again, and what to say of the others, which are left out or refused."""
+    forgotten = window.tombstoned([draft.text for draft in drafts])
+    if not forgotten:
+        return list(drafts), ()
+    if not leave_out:
+        raise tombstoned_text()
+    kept = [draft for draft in drafts if draft.text not in forgotten]
+    out = counted(len(drafts) - len(kept), "segment")
+    return kept, (f"Left out: {out} with a text that was deleted permanently (`memsweep tombstone list`).",)
 
 
 def crowded(window: OpenWindow, policy: Policy, added: Sequence[ContextSegment], *, collected: bool) -> tuple[str, ...]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 from typing import Any, Literal
 
 from memsweep.context.pictures import DOCUMENTS, PICTURES, document_text, media_tokens
@@ -14,6 +15,11 @@ from memsweep.errors import BadInput
 from memsweep.model.segment import Role
 
 Form = Literal["openai", "anthropic", "langchain"]
+_ANTHROPIC = {
+    *("tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "search_result"),
+    *("server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "mcp_tool_use", "mcp_tool_result"),
+}
+"""Blocks that Anthropic alone has; OpenAI's pictures are `image_url`."""
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -61,6 +67,11 @@ class Turn:
     def text(self) -> str:
         return "\n".join(piece.text for piece in self.pieces if piece.texts)
 
+    @property
+    def texts(self) -> list[str]:
+        """Its texts, one by one."""
+        return [text for piece in self.pieces for text in piece.texts]
+
     @cached_property
     def calls(self) -> frozenset[str]:
         return frozenset(piece.makes for piece in self.pieces if piece.makes is not None)
@@ -70,61 +81,83 @@ class Turn:
         return frozenset(piece.answers for piece in self.pieces if piece.answers is not None)
 
     @property
+    def is_empty(self) -> bool:
+        """Return whether it says, shows, calls and answers nothing: no provider needs it, and Anthropic refuses it."""
+        return not (self.text.strip() or self.media_tokens or self.calls or self.answers)
+
+    @property
     def media_tokens(self) -> int:
         """What its pictures and documents cost beside its text."""
         return sum(piece.media_tokens for piece in self.pieces)
 
 
-def detect_form(messages: Sequence[Any]) -> Form:
-    """Objects with `type` and `content` are LangChain's; tool blocks in the content are Anthropic's."""
+def detect_form(messages: Sequence[Any]) -> Form | None:
+    """Return whose list it is, or None where it may be OpenAI's as well as Anthropic's.
+
+    Objects with `type` and `content` are LangChain's. Anthropic knows its own blocks, and of other keys and roles none.
+    """
     if any(not isinstance(message, Mapping) for message in messages):
         return "langchain"
-    kinds = {
-        block.get("type")
-        for message in messages
-        if isinstance(content := message.get("content"), list)
-        for block in content
-        if isinstance(block, Mapping)
-    }
-    return "anthropic" if kinds & {"tool_use", "tool_result", "thinking"} else "openai"
+    contents = [message.get("content") for message in messages]
+    blocks = [block for content in contents if isinstance(content, list) for block in content]
+    kinds = {str(block.get("type")) for block in blocks if isinstance(block, Mapping)}
+    if kinds & _ANTHROPIC:
+        return "anthropic"
+    said = all(each.keys() <= {"role", "content"} and each.get("role") in ("user", "assistant") for each in messages)
+    return None if said and kinds <= {"text"} else "openai"
 
 
 def read_turn(message: Any) -> Turn:
     """Read one message of any form."""
-    if isinstance(message, Mapping):
-        name, content = message.get("role"), message.get("content")
-        calls, answered = message.get("tool_calls") or (), message.get("tool_call_id")
-    else:
-        name, content = getattr(message, "type", None), getattr(message, "content", None)
-        calls = getattr(message, "tool_calls", None) or ()
-        answered = getattr(message, "tool_call_id", None)
+    known = isinstance(message, Mapping)
+    get: Callable[[str], Any] = message.get if known else lambda key: getattr(message, key, None)
+    name, calls, answered = get("role" if known else "type"), get("tool_calls") or (), get("tool_call_id")
+    function = (message if known else get("additional_kwargs") or {}).get("function_call")
+    if isinstance(function, Mapping):  # before tools, OpenAI called one function at a time, by its name
+        calls = ({"id": function.get("name"), "function": function},)
     role = _ROLES.get(str(name))
     if role is None:
         raise BadInput(f"A message cannot have the role {name!r}.", hint=f"Known: {', '.join(_ROLES)}.")
     pieces = [Piece(answers=str(answered))] if answered is not None else [Piece()]
-    for block in _blocks(content):
-        _take(pieces, block)
-    known = {piece.makes for piece in pieces}
+    for block in (*_blocks(get("content")), get("refusal"), get("audio") and "[audio]"):
+        if block is not None:
+            _take(pieces, block)
+    made = {piece.makes for piece in pieces}
     for call in calls:
-        if isinstance(call, Mapping) and str(call.get("id")) not in known:  # LangChain says some of them twice
+        if isinstance(call, Mapping) and str(call.get("id")) not in made:  # LangChain says some of them twice
             _put(pieces, _call(call))
+    if role == "tool" and not any(piece.answers for piece in pieces):
+        pieces[0].answers = str(get("name") if name == "function" else None)  # a call without an id has this one
     return Turn("tool" if any(piece.answers is not None for piece in pieces) else role, tuple(pieces))
 
 
 def merge_same_roles(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join neighbours of one role into one message of several blocks, where roles must alternate."""
+    """Join neighbours of one role into one message, where roles must alternate."""
     merged: list[dict[str, Any]] = []
-    for message in messages:
-        if merged and merged[-1].get("role") == message.get("role"):
-            content = [*_as_blocks(merged[-1]["content"]), *_as_blocks(message["content"])]
-            merged[-1] = {**merged[-1], "content": content}
-        else:
-            merged.append(message)
+    for _, group in groupby(messages, lambda message: message.get("role")):
+        first, *others = group
+        contents = [message.get("content") for message in (first, *others)]
+        plain = all(isinstance(content, str) for content in contents)
+        joined = (
+            "\n\n".join(map(str, contents)) if plain else [block for each in contents for block in _as_blocks(each)]
+        )
+        merged.append({**first, "content": joined} if others else first)
     return merged
 
 
+def without_empty_texts(message: dict[str, Any]) -> dict[str, Any]:
+    """Return the message without blocks of text that say nothing, which Anthropic refuses."""
+    blocks = message.get("content")
+    said = [block for block in blocks if not _says_nothing(block)] if isinstance(blocks, list) else blocks
+    return message if said == blocks else {**message, "content": said}
+
+
+def _says_nothing(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "text" and not str(block.get("text") or "").strip()
+
+
 def _as_blocks(content: Any) -> list[Any]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content or ())
 
 
 def _blocks(content: Any) -> Iterator[Any]:

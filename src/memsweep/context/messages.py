@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import accumulate, pairwise
 from typing import Any
 
 from memsweep.context.beside import settled
 from memsweep.context.engine import GCEngine
-from memsweep.context.forms import Form, Piece, Turn, detect_form, merge_same_roles, read_turn
+from memsweep.context.forms import Form, Piece, Turn, detect_form, merge_same_roles, read_turn, without_empty_texts
 from memsweep.context.plan import plan_to_free
 from memsweep.context.reads import place_in_file
 from memsweep.context.roots import Focus
@@ -18,6 +19,7 @@ from memsweep.model.segment import ContextSegment, PruningCandidate, Role
 from memsweep.model.text import counted
 from memsweep.model.tokens import CountTokens, counter_name, estimate_tokens
 
+CANNOT_OPEN = "a list cannot open with it"
 _TIMELESS = datetime(2000, 1, 1, tzinfo=UTC)
 """Messages carry no times, so all of them are equally recent."""
 
@@ -66,27 +68,36 @@ def sweep_messages(
 
     So do the first and the last message of the user while they fit. `pinned` are places in the list. What went is in
     `.stash`, the why in `.reasons`. The result is over the budget only where the messages that must stay are, and
-    `.note` says so.
+    `.note` says so. A list that may be OpenAI's as well as Anthropic's comes back valid for both.
     """
     if budget < 0:
         raise BadInput("A budget cannot be negative.")
     turns = [read_turn(message) for message in messages]
     costs = [count(turn.text) + turn.media_tokens for turn in turns]
-    form = form or detect_form(messages)
+    seen = form or detect_form(messages)
     units, reasons = _units(turns)
+    pins = frozenset(pinned)
     for unit in units:
-        unit.fixed = unit.role == "system" or unit is units[-1] or not set(pinned).isdisjoint(unit.places)
+        unit.fixed = unit.role == "system" or unit is units[-1] or not pins.isdisjoint(unit.places)
         unit.tokens = sum(costs[place] for place in unit.places)
     _keep_ends(units, budget)
-    gone = _keep_opener(units, budget) if form == "anthropic" else set()
+    # OpenAI alone takes a list that begins with its assistant; one that merely looks like OpenAI's may go elsewhere.
+    loose = seen == "openai" and (form is not None or next((t.role for t in turns if t.role != "system"), "") != "user")
+    gone = headless = set() if loose else _keep_opener(units, budget)
     if sum(unit.tokens for number, unit in enumerate(units) if number not in gone) > budget:
         _judge(units, turns, costs, Focus(last_n=last_n), budget, engine or GCEngine())
-        gone |= _choose(units, gone, budget)
+        gone = headless | _choose(units, headless, budget)
+    for number in headless:
+        units[number].reason = CANNOT_OPEN
     reasons |= {place: units[number].reason for number in gone for place in units[number].places}
     kept = [message for place, message in enumerate(messages) if place not in reasons]
+    if seen in ("anthropic", None):
+        kept = list(map(without_empty_texts, kept))
+        alternating = seen or all(one.role != other.role for one, other in pairwise(turns))
+        kept = merge_same_roles(kept) if reasons and alternating else kept
     after = sum(cost for place, cost in enumerate(costs) if place not in reasons)
     return Swept(
-        messages=merge_same_roles(kept) if form == "anthropic" and reasons else kept,
+        messages=kept,
         stash=[messages[place] for place in sorted(reasons)],
         reasons=dict(sorted(reasons.items())),
         tokens_before=sum(costs),
@@ -98,7 +109,7 @@ def sweep_messages(
 
 
 def _units(turns: Sequence[Turn]) -> tuple[list[_Unit], dict[int, str]]:
-    """Group calls with their results; a call or a result without the other half can only go.
+    """Group calls with their results; a call or a result without the other half, and what is empty, can only go.
 
     A last call that still waits for its results is left alone: they are about to come.
     """
@@ -106,7 +117,9 @@ def _units(turns: Sequence[Turn]) -> tuple[list[_Unit], dict[int, str]]:
     waiting: dict[str, _Unit] = {}
     broken: dict[int, str] = {}
     for place, turn in enumerate(turns):
-        if not turn.answers:
+        if turn.is_empty:
+            broken[place] = "it says nothing"
+        elif not turn.answers:
             unit = _Unit(turn.role, [place], set(turn.calls))
             units.append(unit)
             waiting = dict.fromkeys(turn.calls, unit)
@@ -114,6 +127,7 @@ def _units(turns: Sequence[Turn]) -> tuple[list[_Unit], dict[int, str]]:
             unit = waiting[next(iter(turn.answers))]
             unit.places.append(place)
             unit.pending -= turn.answers
+            waiting = dict.fromkeys(unit.pending, unit)
         else:
             broken[place] = "its call is not in the list"
     for unit in units[:-1]:
@@ -131,7 +145,7 @@ def _keep_ends(units: Sequence[_Unit], budget: int) -> None:
 
 
 def _keep_opener(units: Sequence[_Unit], budget: int) -> set[int]:
-    """Where a list must open with a user message: keep one that can open it; the numbers of what cannot stay before it.
+    """Keep a message of the user that can open the list; the numbers of what cannot stay before it.
 
     It is the first that fits, so no earlier one could stay. Before a message that is fixed, one has to stay.
     """
@@ -146,10 +160,7 @@ def _keep_opener(units: Sequence[_Unit], budget: int) -> set[int]:
     if opener is None:
         return set()
     units[opener].fixed = True
-    gone = {number for number in spoken if number < opener and units[number].role != "user"}
-    for number in gone:
-        units[number].reason = "a list cannot open with it"
-    return gone
+    return {number for number in spoken if number < opener and units[number].role != "user"}
 
 
 def _fixed_tokens(units: Sequence[_Unit]) -> int:
@@ -190,6 +201,7 @@ def _segments(
     place: int, turn: Turn, tokens: int, unit: _Unit, calls: dict[str, tuple[str, Piece]]
 ) -> Iterator[ContextSegment]:
     """A message as segments, one for each call and each result in it; every result is linked to its own call."""
+    shares = _shares(tokens, turn.pieces)
     for number, piece in enumerate(turn.pieces):
         own = str(place) if number == 0 else f"{place}#{number + 1}"
         if piece.makes is not None:
@@ -203,7 +215,7 @@ def _segments(
             created_at=_TIMELESS,
             last_touched_at=_TIMELESS,
             pinned=unit.fixed,
-            tokens=_share(tokens, number, turn.pieces),
+            tokens=shares[number],
             role=turn.role,
             references=(answered[0],) if answered else (),
             file_path=read.get("file_path"),
@@ -211,12 +223,11 @@ def _segments(
         )
 
 
-def _share(tokens: int, number: int, pieces: Sequence[Piece]) -> int:
-    """What one piece of a message costs, by its length; the last one has what is left."""
-    chars = [len(piece.text) + 4 * piece.media_tokens for piece in pieces]
-    whole = max(1, sum(chars))
-    before, upto = (tokens * sum(chars[:end]) // whole for end in (number, number + 1))
-    return (tokens if number == len(pieces) - 1 else upto) - before
+def _shares(tokens: int, pieces: Sequence[Piece]) -> list[int]:
+    """What each piece of a message costs, by its length; the last one has what is left."""
+    ends = list(accumulate(len(piece.text) + 4 * piece.media_tokens for piece in pieces))
+    upto = [0, *(tokens * end // max(1, ends[-1]) for end in ends[:-1]), tokens]
+    return [end - begin for begin, end in pairwise(upto)]
 
 
 def _choose(units: Sequence[_Unit], gone: Collection[int], budget: int) -> set[int]:

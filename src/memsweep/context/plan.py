@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from memsweep.errors import BadInput
 from memsweep.model.segment import PruningCandidate
 from memsweep.model.text import counted
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # without slots, so that the ids are put together once
 class PruningPlan:
     """What goes, in the order of going; `shortfall` is how many tokens short of the target it stays."""
 
@@ -21,7 +22,7 @@ class PruningPlan:
     reason: str
     shortfall: int = 0
 
-    @property
+    @cached_property
     def segment_ids(self) -> frozenset[str]:
         """Everything that goes."""
         return frozenset(candidate.segment_id for candidate in self.candidates)

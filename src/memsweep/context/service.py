@@ -3,35 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any, Generic
 
 from memsweep.context import choosing, recalling, steps
-from memsweep.context.arguments import crowded, draft_of, known, require_count, target_of
+from memsweep.context.arguments import crowded, draft_of, known, require_count, target_of, without_forgotten
 from memsweep.context.dependencies import WindowDependencies
-from memsweep.context.engine import GCEngine, require_unique
-from memsweep.context.gate import SegmentGate, check_own_id, passed_focus
+from memsweep.context.engine import Analysis, GCEngine, require_unique
 from memsweep.context.information import Lexicon
-from memsweep.context.plan import plan_to_free
+from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, policy_of, updated_focus, weights_with
 from memsweep.context.receipts import Acting, compaction_notes, load_plan, save_analysis, take_out, take_out_compacted
+from memsweep.context.roots import Roots
 from memsweep.context.step import due
 from memsweep.context.steps import Judge, Leaving
-from memsweep.context.strip import stash_page, strip_window
 from memsweep.context.transcripts import Transcript, read_session, tier_of
 from memsweep.errors import BadInput, NotFound, Unconfirmed
+from memsweep.model.gate import Gate
 from memsweep.model.ids import check_name
-from memsweep.model.origin import Origin
-from memsweep.model.segment import ContextSegment
+from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
+from memsweep.model.segment import ContextSegment, PruningCandidate
+from memsweep.model.text import excerpt
+from memsweep.model.tokens import CountTokens
 from memsweep.model.window import (
     Added,
     Analyzed,
     Configured,
+    Held,
     StashFound,
     StashPage,
+    StripSegment,
     Swept,
     WindowChange,
     WindowState,
@@ -78,7 +83,10 @@ class ContextWindow(Generic[Mode]):
             origin = origin.through("import")
         counter = self._tools.counter()
         gate = SegmentGate(self._tools.secrets(source), counter.count)
-        drafts = [gate.passed(draft_of(each, acting, counter)) for each in segments]
+        drafts = []
+        for each in segments:
+            with suppress(BadInput) if by_role else nullcontext():  # the others of a session are of use without it
+                drafts.append(gate.passed(draft_of(each, acting, counter)))
         if not drafts and read is None:
             raise BadInput("segments is empty.", hint="Give at least one.")
         require_unique(drafts)
@@ -86,7 +94,8 @@ class ContextWindow(Generic[Mode]):
         with self._writing(acting, create=True, origin=origin) as window:
             state, before = window.state, window.state.tokens
             taken = known(window, drafts, skip_known, read.message_of)
-            fresh = [draft for draft in drafts if draft.segment_id not in taken]
+            new = [draft for draft in drafts if draft.segment_id not in taken]
+            fresh, left_out = without_forgotten(window, new, leave_out=skip_known)
             state.counted_by = counter.name
             window.add(fresh, (lambda segment: origin.at_most(tier_of(segment))) if by_role else None)
             compacted = take_out_compacted(window, acting, read.compactions, taken)
@@ -102,12 +111,13 @@ class ContextWindow(Generic[Mode]):
                 receipt_id=left.receipt_id,
                 notes=(
                     *read.notes,
+                    *left_out,
                     *compaction_notes(compacted),
                     *gate.notes(fresh),
                     *crowded(window, policy, fresh, collected=full),
                 ),
                 compacted=tuple(gone.segment_id for gone in compacted.stashed),
-                bookmark=read.bookmark,
+                bookmark=gate.bookmark(read.bookmark),
             )
 
     @operation
@@ -320,14 +330,14 @@ class ContextWindow(Generic[Mode]):
         gate = SegmentGate(self._tools.secrets("context"), counter.count)
         with self._writing(acting) as window:
             state, before = window.state, window.state.tokens
+
+            def summarize(going: Sequence[str]) -> ContextSegment:
+                draft = draft_of({"text": summary, "type": "summary", "references": list(going)}, acting, counter)
+                (made,), _ = without_forgotten(window, [gate.passed(draft)], leave_out=False)
+                return made
+
             made, left, refused = steps.compress(
-                window,
-                self._policy(state),
-                segment_ids,
-                lambda going: gate.passed(
-                    draft_of({"text": summary, "type": "summary", "references": list(going)}, acting, counter)
-                ),
-                partial(take_out, window, acting),
+                window, self._policy(state), segment_ids, summarize, partial(take_out, window, acting)
             )
             state.counted_by = counter.name
             return Swept(
@@ -356,6 +366,13 @@ class ContextWindow(Generic[Mode]):
         """What is in the window, in order, counters up to date; with `stashed`, the stash in its places too."""
         with self._reading() as window:
             return choosing.counted([held.segment for held in (window.live() if stashed else window.active())])
+
+    @operation
+    def origins(self, segment_ids: Iterable[str]) -> dict[str, Origin]:
+        """Where active or stashed segments came from, by their ids."""
+        with self._reading() as window:
+            known = window.origins(wanted := list(segment_ids))
+        return {each: known.get(each, UNKNOWN) for each in wanted}
 
     @operation
     def state(self) -> WindowState:
@@ -393,3 +410,113 @@ class ContextWindow(Generic[Mode]):
 
 def _change(state: WindowState, before: int) -> WindowChange:
     return WindowChange(before, state.tokens, state.counted_by)
+
+
+class SegmentGate:
+    """The gate of one call, which knows what it met in which segment."""
+
+    def __init__(self, action: str, count: CountTokens) -> None:
+        self._action, self._count = action, count
+        self._met: dict[str, Gate] = {}
+
+    def passed(self, segment: ContextSegment) -> ContextSegment:
+        """The segment as it may be stored; what is shorter by then counts less."""
+        gate = self._met[segment.segment_id] = Gate(self._action)
+        for own in (segment.segment_id, *segment.references):
+            gate.own_id(own, "the id of a segment")
+        what = f"segment {segment.segment_id!r:.60}"
+        text = gate.text(segment.text, what)
+        return replace(
+            segment,
+            text=text,
+            tokens=segment.tokens if text == segment.text else self._count(text),
+            tags=gate.texts(segment.tags, what),
+            file_path=gate.optional(segment.file_path, what),
+            topic_id=gate.optional(segment.topic_id, what),
+            task_id=gate.optional(segment.task_id, what),
+        )
+
+    def bookmark(self, bookmark: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What is kept between two readings; the files that calls read are all of it that is no id."""
+        action = "redact" if self._action == "refuse" else self._action
+        calls = Gate(action).json(bookmark.get("calls", {}), "a call")
+        return {**bookmark, "calls": calls} if calls else bookmark
+
+    def notes(self, stored: Iterable[ContextSegment]) -> tuple[str, ...]:
+        """What to say of the secrets in these; one that was known before was not stored again."""
+        together = Gate(self._action)
+        for segment in stored:
+            together.met(self._met[segment.segment_id])
+        return together.notes
+
+
+def passed_focus(focus: Mapping[str, Any], action: str) -> dict[str, Any]:
+    """What is said of the task and the files, as it may be stored."""
+    passed: dict[str, Any] = Gate(action).json(focus, "the task or a file")
+    return passed
+
+
+def check_own_id(project_id: str, action: str) -> None:
+    """Refuse a window whose name is a secret."""
+    Gate(action).own_id(project_id, "project_id")
+
+
+MOST_STASHED = 200
+
+
+def strip_window(window: OpenWindow, judge: steps.Judge, budget: int | None) -> WindowStrip:
+    """The window as it is, judged for a budget: by default the soft limit."""
+    state, limits = window.state, judge.policy.limits
+    target = target_of(state.tokens, judge.policy, None, budget)
+    seen, active = steps.analyze(window, judge, max(0, state.tokens - target))
+    plan = plan_to_free(seen.candidates, target, confirm_delete=True)
+    return WindowStrip(
+        change=WindowChange(state.tokens, state.tokens - plan.total_tokens_freed, state.counted_by),
+        budget=limits.soft_tokens if budget is None else budget,
+        soft_tokens=limits.soft_tokens,
+        hard_tokens=limits.hard_tokens,
+        segments=strip_of(seen, plan, active),
+        stashed=state.stashed,
+        shortfall=plan.shortfall,
+        reason=plan.reason,
+        notes=tuple(filter(None, (seen.roots.note_on(plan.segment_ids),))),
+    )
+
+
+def strip_of(seen: Analysis, plan: PruningPlan, active: Mapping[str, Held]) -> tuple[StripSegment, ...]:
+    """In session order; with the tokens of its text a segment is as wide as its bar."""
+    judged = {each.segment_id: each for each in seen.candidates}
+    going = {each.segment_id: each for each in plan.candidates}
+    return tuple(_part(held.segment, seen.roots, judged.get(own), going.get(own)) for own, held in active.items())
+
+
+def _part(
+    segment: ContextSegment, roots: Roots, judged: PruningCandidate | None, going: PruningCandidate | None
+) -> StripSegment:
+    own = segment.segment_id
+    return StripSegment(
+        segment_id=own,
+        type=segment.type,
+        role=segment.role,
+        tokens=segment.tokens,
+        keep_score=1.0 if judged is None else judged.keep_score,
+        root=roots.hard.get(own) or roots.ends.get(own) or roots.soft.get(own) or "",
+        goes=going is not None,
+        action=going.action if going else None,
+        reasons=() if judged is None else judged.reasons,
+        pinned=segment.pinned,
+        text=excerpt(segment.text),
+    )
+
+
+def stash_page(window: OpenWindow, limit: int, cursor: str | None) -> StashPage:
+    page_size(limit, MOST_STASHED)
+    listing = f"stash\0{window.project_id}"
+    after = mark_of(cursor, listing) or Mark(0, 0, window.state.stashed)
+    found = window.stashed(after.key if cursor else None, limit + 1)
+    shown = found[:limit]
+    passed = after.passed + len(shown)
+    following = cursor_after(Mark(shown[-1].place, passed, after.total), listing) if len(found) > limit else None
+    segments = tuple(held.segment for held in shown)
+    origins = window.origins([segment.segment_id for segment in segments])
+    return StashPage(segments, after.passed, max(after.total, passed), following, origins)

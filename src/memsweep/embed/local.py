@@ -7,7 +7,6 @@ files are all that is needed. Nothing here can touch the network.
 from __future__ import annotations
 
 import importlib.util
-import threading
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from memsweep.embed.pieces import Pieces
 from memsweep.embed.weights import Weights
 from memsweep.embed.words import WordTokens
 from memsweep.errors import EmbedderError
+from memsweep.forking import new_lock
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.numeric import numpy_for, singles, total
 
@@ -45,7 +45,7 @@ class LocalEmbedder:
     model = EmbeddingModel("wordllama-l2-supercat-256", 256)
 
     def __init__(self) -> None:
-        self._loading = threading.Lock()
+        self._loading = new_lock()
 
     def load(self) -> None:
         """Get ready for many texts."""

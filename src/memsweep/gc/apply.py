@@ -2,25 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.gc.earlier_texts import Embed, no_model
+from memsweep.gc.brought_memories import renamed
+from memsweep.gc.earlier_texts import Embed, Entities, no_model
+from memsweep.gc.forms import CHANGED, Forms
+from memsweep.gc.links import LinksWithout
 from memsweep.gc.planner import capped_by_plan, refuse_over_cap
 from memsweep.gc.purge import Freeing, close
 from memsweep.gc.retraction import Retraction
 from memsweep.gc.selection import Selected, ids_of, planned_totals, select
-from memsweep.gc.staying import Staying
+from memsweep.model.graph_rows import UNMENTIONED, Move
+from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.operation import Operation
-from memsweep.model.plan import PlanDraft, Receipt, Totals
+from memsweep.model.plan import CHANGES, PlanDraft, PlanItem, Receipt, Totals
+from memsweep.model.receipts import still_gone
 from memsweep.model.selection import Selection
+from memsweep.model.taken_back import given_back
 from memsweep.store import plans
-from memsweep.store.changes import Changes
+from memsweep.store.changes import Changes, WorkspaceReads
+from memsweep.store.forgotten import forgotten_hash
 from memsweep.store.plans import Planning
-from memsweep.store.ports.receipts import NewReceipt, ReceiptRow
-from memsweep.store.ports.tombstones import NewTombstone
+from memsweep.store.ports.memory_acts import MentionRow
+from memsweep.store.receipts import NewReceipt, ReceiptRow
+from memsweep.store.things.collected import TombstoneRow
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
 
 Check = Callable[[Changes, Selection], None]
 """Refuses what would go too far, before anything moves."""
@@ -65,7 +78,7 @@ class Moved(NamedTuple):
 
     @property
     def row(self) -> ReceiptRow:
-        return ReceiptRow(self.key, self.made.id, self.made.plan_id, None, None)
+        return ReceiptRow(self.key, self.made.id, self.made.plan_id, self.made.created_at, None, None)
 
 
 def apply_at_once(
@@ -92,9 +105,15 @@ def apply_at_once(
     return moved.receipt
 
 
-def check_caps(strategy: str, tx: Changes, going: Selection) -> None:
+def check_caps(strategy: str, now: datetime, tx: Changes, going: Selection) -> None:
     kinds = capped_by_plan(strategy)
-    refuse_over_cap(going.totals, tx.items.count(kinds), kinds)
+    refuse_over_cap(going.totals, tx.items.count(kinds), kinds, gone_within_a_day(tx, now))
+
+
+def gone_within_a_day(rows: Changes | WorkspaceReads, now: datetime) -> Totals:
+    """Return what prunes and deletions took in the last 24 hours and has not come back."""
+    made = rows.receipts.since(now - timedelta(days=1))
+    return still_gone(made, rows.receipts.held([receipt.key for receipt in made]))
 
 
 def move(tx: Changes, selected: Selected, plan: int, removal: Removal, beside: OtherChanges) -> Moved:
@@ -133,9 +152,80 @@ class _Forgetting:
     def __init__(self, tx: Changes, going: Selection) -> None:
         self._freeing = Freeing(tx, going)
         self._ids = ids_of(tx.items, self._freeing.gone.memories, self._freeing.gone.entities)
-        self._hashes = tx.items.hashes(going.memories)
+        self._texts = [(memory.id, memory.text) for memory in tx.texts.at(going.memories).values()]
 
     def write(self, tx: Changes, receipt: ReceiptRow, by: Operation) -> None:
-        tx.tombstones.add([NewTombstone(digest, by.now, uid, "deleted forever") for uid, digest in self._hashes])
+        hashes = [(uid, forgotten_hash(text)) for uid, text in self._texts]
+        tx.tombstones.add([TombstoneRow(digest, by.now, uid, "deleted forever") for uid, digest in hashes])
         self._freeing.write(tx)
         close(tx, [receipt], by, {receipt.key: self._ids})
+
+
+_GONE = "gone since the plan was made"
+
+
+class Staying:
+    """What becomes of the memories in a plan that stay as something else; decided when it is made."""
+
+    def __init__(
+        self,
+        tx: Changes,
+        items: Iterable[PlanItem],
+        doing: Operation,
+        embed: Embed,
+        going: Collection[int] = (),
+        retracted: Iterable[PlanItem] = (),
+    ) -> None:
+        """`going` are memories that leave with the plan; the acts of those `retracted` are taken back with them."""
+        wanted = [item for item in items if item.kind == "memory" and item.reason in CHANGES]
+        whole = [item for item in retracted if item.kind == "memory"]
+        self._forms = Forms(tx, {item.key for item in (*wanted, *whole)}, doing, going)
+        self.skipped: list[tuple[str, str]] = []
+        done = [item for item in wanted if self._take(item)]
+        self.ids = [self._forms.rows[item.key].id for item in done]
+        self._acts = {key: act for item in (*done, *whole) for key, act in self._taken(item).items()}
+        self._links = LinksWithout(tx, [*done, *whole])
+        self._lost: dict[int, set[Place]] = {}
+        self._mentions = self._lost_mentions(tx, done) if done else []
+        self._forms.read(embed, self._lost)
+
+    def write(self, tx: Changes, receipt: int) -> None:
+        if not self.ids and not self._acts:
+            return
+        tx.acts.mark({key: (act.receipt, receipt) for key, act in self._acts.items()})
+        tx.acts.drop_mentions([(each.chunk, each.entity) for each in self._mentions])
+        tx.moves.add([Move(receipt, UNMENTIONED, *each) for each in self._mentions])
+        self._links.write(tx, receipt)
+        self._forms.write(receipt)
+
+    def _take(self, item: PlanItem) -> bool:
+        row = self._forms.rows.get(item.key)
+        if row is None or row.trash != item.evidence.get("trash"):
+            why = _GONE
+        elif row.version != item.evidence.get("version", item.version):
+            why = CHANGED
+        elif not (acts := set(item.evidence.get("acts", ()))):
+            return True
+        else:
+            journal = given_back(self._forms.journal[item.key], row.trash)
+            why = self._forms.make(row, state_of(journal), state_of(journal, acts))
+        if why:
+            self.skipped.append((row.id if row else f"memory {item.key}", why))
+        return not why
+
+    def _taken(self, item: PlanItem) -> dict[int, MemoryAct]:
+        acts = set(item.evidence.get("acts", ()))
+        return {act.key: act for act in self._forms.journal[item.key] if act.key in acts}
+
+    def _lost_mentions(self, tx: Changes, done: Sequence[PlanItem]) -> list[MentionRow]:
+        planned = [(chunk, entity) for item in done for chunk, entity in item.evidence.get("mentions", ())]
+        known = entities_of(act for item in done for act in self._forms.journal[item.key])
+        entities = Entities(tx, known | {entity for _, entity in planned})
+        for form in self._forms.made:
+            journal = renamed(self._forms.journal[form.now.key], entities)
+            self._lost[form.now.key] = lost_mentions(journal, self._acts, form.after.content_hash.hex())
+        wanted = {(chunk, entities.now(entity)) for chunk, entity in planned}
+        there = tx.acts.mentions([item.key for item in done])
+        return [
+            MentionRow(each.chunk, each.entity, each.origin) for each in there if (each.chunk, each.entity) in wanted
+        ]

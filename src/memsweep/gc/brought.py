@@ -16,7 +16,7 @@ from memsweep.model.taken_back import given_back
 if TYPE_CHECKING:
     from memsweep.model.plan import Survey
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.origins import StoredFact
+    from memsweep.store.journals import StoredFact
 
 
 def wanted_by(strategy: str, origin: object) -> OriginFilter | None:

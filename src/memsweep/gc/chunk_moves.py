@@ -1,36 +1,89 @@
-"""Where merges and splits wrote down that a chunk mentions something, and the chunk is written anew in its place.
+"""Where merges, splits and retractions wrote down that a chunk mentions something: it follows the text.
 
-A redaction and its undo give a memory new chunks, one for one: what was moved in the old ones is taken back in the new.
+A memory that is written anew gets new chunks. A redaction and its undo give it one for each that it had, so what was
+moved in the old ones is taken back in the new. An earlier text waits in a revision with what was written down of it.
 Reads first, writes last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from memsweep.model.graph_rows import UNMENTIONED, Move
+from memsweep.model.merging import MERGED_MENTION
 from memsweep.model.splitting import SPLIT_MENTION
 
 if TYPE_CHECKING:
+    from memsweep.model.revision import Piece
     from memsweep.store.changes import Changes
 
-_MENTIONS = ("mention", SPLIT_MENTION)
+_MENTIONS = (MERGED_MENTION, SPLIT_MENTION, UNMENTIONED)
 
 
-class ChunkMoves:
-    """What is written down of the chunks of some memories; decided when it is made."""
+def noted(tx: Changes, pieces: Mapping[int, Sequence[Piece]]) -> dict[int, list[Piece]]:
+    """The pieces of some memories with what is written down of their mentions."""
+    splits = tx.moves.splits() if pieces else {}
+    acts = tx.acts.of_memories(pieces.keys()) if pieces else []
+    noting = {*tx.moves.targets(), *splits, *(act.trash for act in acts if act.trash is not None)} if pieces else set()
+    chunks = {piece.key for each in pieces.values() for piece in each}
+    of: dict[int, list[Move]] = defaultdict(list)
+    for move in tx.moves.of(noting, _MENTIONS, about=chunks) if noting and chunks else []:
+        of[move.a].append(move._replace(b=splits[move.receipt].new) if move.kind == SPLIT_MENTION else move)
+    return {key: [piece._replace(noted=tuple(of[piece.key])) for piece in each] for key, each in pieces.items()}
 
-    def __init__(self, tx: Changes, memories: Collection[int]) -> None:
-        standing = {*tx.moves.targets(), *tx.moves.splits()} if memories else set()
-        mentions = tx.acts.mentions(memories) if standing else []
-        places = {each.chunk: (each.memory, each.position) for each in mentions}
-        moves = tx.moves.of(standing, _MENTIONS, about=places) if places else []
-        self._moves = [(move, *places[move.a]) for move in moves]
 
-    def write(self, tx: Changes, memory: int, chunks: Sequence[int]) -> None:
-        """`chunks` are those that a memory has now, in their order."""
-        tx.moves.set(
-            move._replace(a=chunks[position])
-            for move, of, position in self._moves
-            if of == memory and position < len(chunks)
-        )
+def follow(tx: Changes, pieces: Iterable[Piece], chunks: Iterable[int]) -> None:
+    """What is written down of pieces is about these chunks now."""
+    moves = [
+        move._replace(a=chunk, b=None if move.kind == SPLIT_MENTION else move.b)
+        for piece, chunk in zip(pieces, chunks, strict=False)
+        for move in piece.noted
+    ]
+    tx.moves.set([move for move in moves if move.place])
+    tx.moves.add([move for move in moves if not move.place])
+
+
+def known(move: Move) -> tuple[int, str, int, int | None]:
+    """By what a move is told from others, wherever it is stored: places change when a file is copied or compacted."""
+    return move.receipt, move.kind, move.a, None if move.kind == SPLIT_MENTION else move.b
+
+
+def places_now(
+    tx: Changes, pieces: Iterable[Piece], receipts: Collection[int]
+) -> dict[tuple[int, str, int, int | None], int]:
+    """Where what these receipts wrote down of pieces is, which is still about the chunks that they were."""
+    chunks = {move.a for piece in pieces for move in piece.noted}
+    found = tx.moves.of(receipts, _MENTIONS, about=chunks) if receipts and chunks else []
+    return {known(move): move.place for move in found}
+
+
+def without_undone(piece: Piece, undone: Collection[int], gone: Collection[int]) -> Piece:
+    """A piece that comes back, without what receipts moved in it that were undone meanwhile, the last one first.
+
+    What those did that are `gone` is final.
+    """
+    there, owners, kept = set(piece.entities), dict(piece.handed_in), list[Move]()
+    for move in sorted(piece.noted, reverse=True, key=lambda move: (move.receipt, move.place)):
+        if move.receipt in gone:
+            continue
+        if move.receipt not in undone:
+            kept.append(move)
+            continue
+        was, owner, now = _before(move)
+        there.discard(-1 if now is None else now)
+        if was is not None:
+            there.add(was)
+            owners |= {} if owner is None else {was: owner}
+    handed_in = tuple(sorted((entity, owner) for entity, owner in owners.items() if entity in there))
+    return piece._replace(entities=tuple(sorted(there)), handed_in=handed_in, noted=tuple(reversed(kept)))
+
+
+def _before(move: Move) -> tuple[int | None, int | None, int | None]:
+    """What a chunk mentioned before a move, and whose mention that was; what it mentions only since then."""
+    if move.kind == SPLIT_MENTION:
+        return move.c, None, move.b
+    if move.kind == UNMENTIONED:
+        return move.b, move.c, None
+    return move.b, move.said[0] if move.said else None, move.c

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.gc.disk import missing_files
-from memsweep.gc.roots import held, protection
+from memsweep.gc.roots import held, liveness, protection
 from memsweep.gc.strategies.duplicates import comparable_memories
 from memsweep.gc.verdict import accusations
 from memsweep.model.distinctive_words import distinctive_words, fewest, word_groups
@@ -20,6 +20,7 @@ from memsweep.model.plan import Survey
 
 if TYPE_CHECKING:
     from memsweep.gc.strategies.rule import Options
+    from memsweep.store.changes import Changes
     from memsweep.store.ports.items import ItemReads
 
 _MOST_LOOKED_AT = 3_000  # beyond that, a look at everything is no slower
@@ -33,6 +34,37 @@ _MOST_CONNECTED = 200
 def around_memory(rows: ItemReads, key: int) -> Survey | None:
     """A survey in which every rule says of a memory what it says of it among all; None where only all will do."""
     return _around(rows, [key], [])
+
+
+def around_deletion(tx: Changes, memory: int, options: Options) -> Survey:
+    """Return a survey in which a plan names what loses its last root with a memory: as much of the graph as it takes.
+
+    From what the memory speaks of, it goes on through entities that nothing holds, as far as they may be dead.
+    """
+    facts = tx.relations.at([relation for relation, _ in tx.items.stated_by([memory])])
+    border = {end for fact in facts for end in (fact.subject, fact.object)}
+    border |= {mention.entity for mention in tx.acts.mentions([memory])}
+    seen, found, judged = tx.items.survey_of([memory]), set[int](), _FEW
+    while border:
+        found |= border
+        near = tx.items.survey_of([], border)
+        seen = _together(seen, near)
+        loose = border - held(near, options, [memory])
+        if len(found) > judged:  # each time there are twice as many, so that to judge costs no more than to read
+            loose &= liveness(seen, options, [memory]).dead
+            judged = 2 * len(found)
+        border = {end for _, *ends in tx.items.around(loose).relations for end in ends} - found
+    return seen
+
+
+def _together(one: Survey, other: Survey) -> Survey:
+    return replace(
+        one,
+        entities=[*one.entities, *other.entities],
+        mentions=[*one.mentions, *other.mentions],
+        stated=[*one.stated, *other.stated],
+        edges=[*one.edges, *other.edges],
+    )
 
 
 def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> Survey | None:

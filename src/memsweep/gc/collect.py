@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -11,22 +12,34 @@ from typing import TYPE_CHECKING, Any
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.gc import purge as purging
 from memsweep.gc import undo as undoing
-from memsweep.gc.apply import Check, OtherChanges, Removal, apply_at_once, check_caps, move
+from memsweep.gc.apply import Check, OtherChanges, Removal, apply_at_once, check_caps, gone_within_a_day, move
 from memsweep.gc.brought import wanted_by, with_brought
+from memsweep.gc.closeup import around_deletion
 from memsweep.gc.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.gc.earlier_texts import Embed, no_model
 from memsweep.gc.history import earlier_backups
 from memsweep.gc.missing import no_memory
 from memsweep.gc.narrow import narrow, open_plan, spared_relations
-from memsweep.gc.planner import WHOLE, Part, decide, needs_of, needs_of_plan, plan_of, plan_of_all
+from memsweep.gc.planner import (
+    WHOLE,
+    Part,
+    capped_by_plan,
+    decide,
+    needs_of,
+    needs_of_plan,
+    over_cap,
+    plan_of,
+    plan_of_all,
+)
 from memsweep.gc.selection import ids_in, planned_totals, select, what_goes_with
 from memsweep.gc.strategies import CASCADE, resolve
 from memsweep.gc.strategies.rule import Fading, Options
+from memsweep.gc.written_since import no_names
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.operation import Operation
-from memsweep.model.plan import Deleted, Found, Kind, Plan, PlanDraft, PlanView, Receipt, Survey, Undone
-from memsweep.model.strategies import SECRETS
-from memsweep.model.text import counted
+from memsweep.model.plan import Deleted, Found, Kind, Plan, PlanDraft, PlanView, Receipt, Survey, Totals, Undone
+from memsweep.model.strategies import ALIASES, SECRETS
+from memsweep.model.text import FindNames, counted
 from memsweep.model.times import days_ago
 from memsweep.store import plans
 from memsweep.store.paused import gc_paused
@@ -35,12 +48,15 @@ from memsweep.store.plans import Planning
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
     from memsweep.model.brought import OriginFilter
+    from memsweep.store.changes import Changes
     from memsweep.store.ports.collector import Collector
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
 _UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
 _PREVIEW = "Run with dry_run=true first to preview."
 _LONGEST_DAYS = 365_000
+_LET_GO = 100
+"""So many receipts and events are let go by one change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +71,22 @@ class CollectorDependencies:
     plan_hours: float = 1.0
     grace_days: float = 0.0
     apply_seconds: float = 60.0
+    history_days: float = 90.0
     fading: Fading = field(default_factory=Fading)
     embed: Embed = no_model
+    find_names: FindNames = no_names
     list_as: Callable[[str], None] = lambda description: None  # in the list of workspaces
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.fading.rates)
+
+    @contextmanager
+    def changing(self, seconds: float | None = None) -> Iterator[Changes]:
+        """Yield a transaction that also lets go of a little of what is too old to tell of."""
+        with self.store.changing(seconds) as tx:
+            yield tx
+            if self.history_days:
+                tx.let_go(days_ago(self.clock(), self.history_days), _LET_GO)
 
     def options(
         self, ttl_days: float | None = None, fading: Fading | None = None, wanted: OriginFilter | None = None
@@ -105,10 +131,18 @@ def plan(
     return save_draft(tools, replace(draft, warnings=draft.warnings + left_out(tools, needs_of(strategy))), strategy)
 
 
+def plan_of_nothing(strategy: str, now: datetime, origin: object = None) -> Plan:
+    """Return the plan of a workspace that nothing was put into yet; it is not saved, for there is nothing to apply."""
+    if strategy != SECRETS:
+        resolve(strategy)
+    wanted_by(strategy, origin)
+    return Plan("", strategy, now, now, "", Totals(), 0, (), (), 0.0, 0)
+
+
 def save_draft(tools: CollectorDependencies, draft: PlanDraft, strategy: str) -> Plan:
     planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
     # What changes in between is found out by the apply.
-    with tools.store.changing() as tx:
+    with tools.changing() as tx:
         ids = ids_in(tx.items, draft.items)
         _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
         if plan.item_count:
@@ -119,6 +153,25 @@ def save_draft(tools: CollectorDependencies, draft: PlanDraft, strategy: str) ->
 def load_plan(tools: CollectorDependencies, plan_id: str) -> Plan:
     with tools.store.reading() as rows:
         return plans.load(rows, plan_id)[1]
+
+
+def refuse_other_strategy(
+    plan: Plan, strategy: str, hint: str = "Leave the strategy out to use this plan, or the plan to make another."
+) -> None:
+    """Refuse a strategy that is said beside a saved plan of another one: only one of the two can be meant."""
+    if ALIASES.get(strategy, strategy) != ALIASES.get(plan.strategy, plan.strategy):
+        raise BadInput(
+            f"plan {plan.id} is of strategy {plan.strategy!r}, not {strategy!r:.60}; nothing was removed.",
+            hint=hint,
+        )
+
+
+def over_cap_of(tools: CollectorDependencies, plan_id: str) -> str:
+    """Return in words what of a saved plan exceeds the cap of a day; empty if nothing does."""
+    with tools.store.reading() as rows:
+        plan = plans.load(rows, plan_id)[1]
+        kinds = () if plan.strategy == SECRETS else capped_by_plan(plan.strategy)
+        return over_cap(plan.totals, rows.items.count(kinds), kinds, gone_within_a_day(rows, tools.clock()))
 
 
 def plan_items(tools: CollectorDependencies, plan_id: str, offset: int, limit: int) -> list[PlanView]:
@@ -147,11 +200,11 @@ def apply(
         return redact.apply(tools, plan_id)
     seen = _first_look(tools, needs_of_plan(strategy))
     removal = _removal(tools, "prune", strategy, plan_id)
-    with tools.store.changing(tools.apply_seconds) as tx:
+    with tools.changing(tools.apply_seconds) as tx:
         saved, plan, items = open_plan(tx, plan_id, removal.by.now)
         selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
         if not allow_large:
-            check_caps(strategy, tx, selected.going)
+            check_caps(strategy, removal.by.now, tx, selected.going)
         moved = move(tx, selected, saved.key, removal, OtherChanges(tx, selected, removal))
         plans.use_whole(tx, plan, moved.key)
         return moved.receipt
@@ -176,7 +229,7 @@ def plan_and_apply(
     if strategy == SECRETS or exclude:
         made = plan(tools, strategy, ttl_days, fading, origin)
         return apply(tools, made.id, confirm=confirm, allow_large=allow_large, exclude=exclude)
-    check = None if allow_large else partial(check_caps, strategy)
+    check = None if allow_large else partial(check_caps, strategy, tools.clock())
     return _prune(tools, strategy, tools.options(ttl_days, fading, wanted), check)
 
 
@@ -193,10 +246,10 @@ def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forev
     _require(confirm)
     removal = _removal(tools, "delete", "delete")
     backups = earlier_backups(tools.store) if forever else []
-    with tools.store.changing(tools.apply_seconds) as tx:
-        with gc_paused():
-            survey, found = tx.items.survey(CASCADE), [Found("memory", key, "deleted")]
-            draft = plan_of(survey, found, Options(tools.clock()), tools.workspace_id)
+    with tools.changing(tools.apply_seconds) as tx:
+        options = Options(tools.clock())
+        survey = around_deletion(tx, key, options)
+        draft = plan_of(survey, [Found("memory", key, "deleted")], options, tools.workspace_id)
         _refuse_protected(draft, memory_id)
         gone, kept = what_goes_with(tx.items, key, survey, select(tx.items, draft.items, {}).going)
         receipt = apply_at_once(tx, draft, removal, forever=forever)
@@ -211,7 +264,7 @@ def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
     if confirm_phrase != CLEAR_PHRASE:
         raise Unconfirmed(f"confirm_phrase must equal {CLEAR_PHRASE!r}; nothing was removed.")
     removal = _removal(tools, "clear", "clear")
-    with tools.store.changing(tools.apply_seconds) as tx:
+    with tools.changing(tools.apply_seconds) as tx:
         with gc_paused():
             survey = tx.items.survey({*CASCADE, "lone chunks"})
             draft = plan_of_all(survey, Options(tools.clock()), tools.workspace_id)
@@ -219,14 +272,14 @@ def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
 
 
 def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
-    done = undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
+    done = undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation(), tools.embed, tools.find_names)
     if done.description:
         tools.list_as(done.description)
     return done
 
 
 def recover(tools: CollectorDependencies, item_id: str) -> Undone:
-    return undoing.recover(tools.store, item_id, tools.new_id("rcpt"), tools.operation())
+    return undoing.recover(tools.store, item_id, tools.new_id("rcpt"), tools.operation(), tools.find_names)
 
 
 def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool) -> Purged:
@@ -251,7 +304,7 @@ def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[
 
 def pin(tools: CollectorDependencies, item_id: str, pinned: bool) -> Kind:
     """Pin or unpin a memory or an entity; which of them it was."""
-    with tools.store.changing() as tx:
+    with tools.changing() as tx:
         found = tx.items.find(item_id)
         if found is None or found[2] is not None:
             raise NotFound(f"{item_id!r:.60} is neither a memory nor an entity of this workspace.")
@@ -263,7 +316,7 @@ def pin(tools: CollectorDependencies, item_id: str, pinned: bool) -> Kind:
 
 def remove_tombstone(tools: CollectorDependencies, memory_id: str) -> bool:
     """Let what was forgotten for good be learned again; whether there was something."""
-    with tools.store.changing() as tx:
+    with tools.changing() as tx:
         found = tx.tombstones.drop(memory_id)
         if found:
             tx.audit(tools.operation().event("remove tombstone", memory_id))
@@ -325,7 +378,7 @@ def _prune(
     needs = needs_of(strategy)
     missing, seen = _missing(tools, needs), _first_look(tools, needs)
     removal = _removal(tools, "prune", strategy)
-    with tools.store.changing(tools.apply_seconds) as tx:
+    with tools.changing(tools.apply_seconds) as tx:
         with gc_paused():
             survey = with_brought(tx, tx.items.survey(needs, missing), options.wanted)
             draft = decide(survey, strategy, options, tools.workspace_id, part)

@@ -9,9 +9,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.gc.brought_memories import by_memory, earlier_texts, said_in_place_of
+from memsweep.gc.chunk_moves import follow, noted
 from memsweep.gc.earlier_texts import EarlierTexts, Embed
 from memsweep.model.memory_act import MemoryState, Place, remade
-from memsweep.model.revision import MEMORY, MemoryText, NewRevision, as_retraction, before_of
+from memsweep.model.revision import MEMORY, MemoryText, Revision, as_retraction, before_of
 from memsweep.model.selection import Selection
 from memsweep.model.times import to_micros
 
@@ -75,8 +76,8 @@ class Forms:
         self._lost = lost
         changed = [form for form in self.made if form.earlier is not None]
         befores = {form.now.key: form.earlier for form in changed if form.earlier is not None}
-        self._earlier = EarlierTexts(self._tx, befores, embed, lost)
-        self._old = self._tx.texts.pieces([form.now.key for form in changed]) if changed else {}
+        self._old = noted(self._tx, self._tx.texts.pieces([form.now.key for form in changed])) if changed else {}
+        self._earlier = EarlierTexts(self._tx, befores, embed, lost, self._old)
 
     def write(self, receipt: int) -> None:
         """Under a receipt, which keeps the texts that were there until now, if nothing else does."""
@@ -98,11 +99,13 @@ class Forms:
         for form in forms:
             if form.is_other:
                 pieces = None if form.earlier is None else self._earlier.pieces(form.now.key)
-                chunks += self._tx.texts.write(form.after, pieces)
+                written = self._tx.texts.write(form.after, pieces)
+                follow(self._tx, pieces or (), written)
+                chunks += written
         return chunks
 
-    def _revisions(self, forms: Iterable[Form], receipt: int) -> Iterator[NewRevision]:
+    def _revisions(self, forms: Iterable[Form], receipt: int) -> Iterator[Revision]:
         for form in forms:
             if form.earlier is not None and (form.now.key, form.now.content_hash.hex()) not in self._texts:
                 kept = before_of(form.now, form.after, self._old[form.now.key], self._model)
-                yield NewRevision(receipt, MEMORY, form.now.key, self._at, as_retraction(kept))
+                yield Revision(receipt, MEMORY, form.now.key, self._at, as_retraction(kept))

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from memsweep.model.gate import Gate
 from memsweep.model.origin import renamed_session
-from memsweep.model.records import FIELDS, Record
 from memsweep.model.revision import MemoryText, Piece
 from memsweep.model.text import name_key
 from memsweep.redact.find import found_in, mark, redacted
 from memsweep.redact.known import Known
+from memsweep.store.records import Record
 
 _KEYS = {"name_key": "name", "type_key": "type", "relation_key": "relation"}
 """Columns that are made from others."""
@@ -61,19 +61,19 @@ def masked_memory(memory: MemoryText, pieces: Sequence[Piece], known: Known) -> 
 
 def masked_record(record: Record, known: Known) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The values of a row without its secrets, and their kinds."""
-    fields, gate, values = FIELDS[record.kind], Masking(known), dict(record.values)
+    gate, values = Masking(known), dict(record.values)
     if record.kind == "entity":
         values["name"], kinds = known.name(values["name"])
         gate.saw(kinds)
-    for name in fields.texts:
-        if name not in _KEYS and values[name] is not None:
-            values[name] = gate.text(values[name])
+    for name, value in values.items():
+        if isinstance(value, str) and name not in _KEYS:
+            values[name] = gate.text(value)
+        elif name == "tags":
+            values[name] = list(dict.fromkeys(gate.texts(tuple(value), name)))
+        elif isinstance(value, Mapping | list):
+            values[name] = gate.json(_with_pieces(value, gate), name)
     if record.kind == "origin":
         values["session"] = renamed_session(record.values["session"], values["session"])
-    for name in fields.lists:
-        values[name] = list(dict.fromkeys(gate.texts(tuple(values[name]), name)))
-    for name in fields.json:
-        values[name] = gate.json(_with_pieces(values[name], gate), name)
     for name, source in _KEYS.items():
         if name in values and values[source] != record.values[source]:
             values[name] = name_key(values[source])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memsweep.gc.selection import Selected
     from memsweep.store.changes import Changes
     from memsweep.store.ports.items import ItemReads, ItemRows
-    from memsweep.store.ports.plans import SavedPlan
+    from memsweep.store.receipts import SavedPlan
 
 SPARED = "spared"
 KEPT_ALIVE = "kept alive by something spared"
@@ -45,7 +45,7 @@ def narrow(tools: CollectorDependencies, plan_id: str, exclude: Collection[str])
     """Save a plan of what is left of a saved one without the items of these ids. Nothing is removed."""
     wanted = _checked(exclude)
     doing = tools.operation()
-    with tools.store.changing(tools.apply_seconds) as tx:
+    with tools.changing(tools.apply_seconds) as tx:
         saved, plan, items = open_plan(tx, plan_id, doing.now)
         earlier = plans.spared(saved)
         part = _part(tx, plan, items, _keys_of(tx.items, plan, items, wanted), earlier)

@@ -15,12 +15,12 @@ from memsweep.model.plan import (
     RETRACTED,
     Found,
     Kind,
-    MemoryRow,
     PlanDraft,
     PlanItem,
     Protected,
     Survey,
     SurveyedEntity,
+    SurveyedMemory,
     SurveyedRelation,
     Totals,
 )
@@ -141,20 +141,31 @@ def plan_of(
     )
 
 
-def over_cap(removed: Totals, there: Mapping[Kind, int], kinds: Iterable[Kind]) -> str:
-    """Of what this would take more than half, in words; empty if of nothing."""
-    counts = {"memory": removed.memories, "entity": removed.entities, "relation": removed.relations}
+def over_cap(removed: Totals, there: Mapping[Kind, int], kinds: Iterable[Kind], before: Totals | None = None) -> str:
+    """Return of what this would take more than half, with what went `before` on the same day; empty if of nothing."""
+    counts, gone = _counts(removed), _counts(before or Totals())
     for kind in kinds:
-        going, of = counts[kind], there[kind]
-        if of >= CAP_FROM and going > CAP_SHARE * of:
-            share = f"{going / of:.0%} of the workspace, more than {CAP_SHARE:.0%}"
-            return f"{going:,} of {of:,} {_PLURALS[kind]} ({share})"
+        going, went = counts[kind], gone[kind]
+        of = there[kind] + went
+        if of >= CAP_FROM and going and going + went > CAP_SHARE * of:
+            left = max(0, int(CAP_SHARE * of) - went)
+            beside, rest = (
+                (f" with {went:,} that went in the last 24 hours", f"; {left:,} more may go") if went else ("", "")
+            )
+            share = f"{(going + went) / of:.0%} of the workspace{beside}, more than {CAP_SHARE:.0%}{rest}"
+            return f"{going:,} of {there[kind]:,} {_PLURALS[kind]} ({share})"
     return ""
 
 
-def refuse_over_cap(removed: Totals, there: Mapping[Kind, int], kinds: Iterable[Kind]) -> None:
-    """Refuse to take away more than half of a workspace."""
-    if what := over_cap(removed, there, kinds):
+def _counts(totals: Totals) -> dict[Kind, int]:
+    return {"memory": totals.memories, "entity": totals.entities, "relation": totals.relations}
+
+
+def refuse_over_cap(
+    removed: Totals, there: Mapping[Kind, int], kinds: Iterable[Kind], before: Totals | None = None
+) -> None:
+    """Refuse to take away more than half of a workspace in a day."""
+    if what := over_cap(removed, there, kinds, before):
         raise Conflict(
             f"this would remove {what}; nothing was removed.",
             hint="Look at the plan; if it is right, pass allow_large=true.",
@@ -188,11 +199,11 @@ def _found(survey: Survey, strategy: str, options: Options) -> dict[tuple[Kind, 
 class _Rows(NamedTuple):
     """The rows of a survey by their keys."""
 
-    memories: Mapping[int, MemoryRow]
+    memories: Mapping[int, SurveyedMemory]
     entities: Mapping[int, SurveyedEntity]
     relations: Mapping[int, SurveyedRelation]
 
-    def of(self, item: Found | PlanItem) -> MemoryRow | SurveyedEntity | SurveyedRelation | None:
+    def of(self, item: Found | PlanItem) -> SurveyedMemory | SurveyedEntity | SurveyedRelation | None:
         match item.kind:
             case "memory":
                 return self.memories.get(item.key)
@@ -256,14 +267,14 @@ def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options
     return [Found("entity", key, "left_without_root") for key in sorted(fallen)]
 
 
-def _item(found: Found, row: MemoryRow | SurveyedEntity | SurveyedRelation | None) -> PlanItem:
+def _item(found: Found, row: SurveyedMemory | SurveyedEntity | SurveyedRelation | None) -> PlanItem:
     return PlanItem(found.kind, found.key, 0 if row is None else row.version, found.reason, found.evidence)
 
 
 def _warnings(rows: _Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
     young = options.micros_ago(YOUNG_DAYS)
     taken = (rows.of(item) for item in items)
-    recent = sum(isinstance(row, MemoryRow | SurveyedEntity) and row.created_at > young for row in taken)
+    recent = sum(isinstance(row, SurveyedMemory | SurveyedEntity) and row.created_at > young for row in taken)
     warnings = [f"{recent}{_YOUNG}"] if recent else []
     if items and workspace_id == DEFAULT_WORKSPACE:
         warnings.append(_DEFAULT)

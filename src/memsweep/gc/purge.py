@@ -15,7 +15,7 @@ from memsweep.model.plan import Totals
 from memsweep.model.revision import MEMORY
 from memsweep.model.selection import Selection
 from memsweep.store.paused import gc_paused
-from memsweep.store.ports.receipts import ReceiptRow
+from memsweep.store.receipts import ReceiptRow
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation

@@ -11,14 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.gc.chunk_moves import ChunkMoves
+from memsweep.gc.chunk_moves import follow, noted
 from memsweep.gc.masking import MaskedMemory, Masking, masked_memory, masked_record, numbered
 from memsweep.gc.revert_records import DESCRIPTION, MOVE
 from memsweep.gc.secret_places import found, kind_of, known_in
 from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.plan import Plan, PlanDraft, PlanItem, Receipt, Totals
-from memsweep.model.records import FIELDS, Record, digest_of
-from memsweep.model.revision import MEMORY, MemoryText, NewRevision, Piece, as_redaction, before_of, is_as_left, left_as
+from memsweep.model.revision import MEMORY, MemoryText, Piece, Revision, as_redaction, before_of, is_as_left, left_as
 from memsweep.model.splitting import SPLIT_NAME
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import content_hash, name_key
@@ -27,7 +26,8 @@ from memsweep.model.workspace import EmbeddingModel
 from memsweep.redact.known import Known
 from memsweep.store import plans
 from memsweep.store.plans import Planning
-from memsweep.store.ports.receipts import NewReceipt
+from memsweep.store.receipts import NewReceipt
+from memsweep.store.records import KINDS, Record, digest_of
 from memsweep.store.refusals import other_model
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def plan(tools: CollectorDependencies) -> Plan:
         items = tuple(found(rows))
     draft = PlanDraft(items, (), (), 0.0, 0)
     planning = Planning(tools.new_id("plan"), SECRETS, tools.clock(), timedelta(hours=tools.plan_hours))
-    with tools.store.changing() as tx:
+    with tools.changing() as tx:
         _, made = plans.save(tx, draft, totals_of(items), planning)
         if items:
             tx.audit(tools.operation().counted("plan", made.id, made.totals, SECRETS))
@@ -84,7 +84,7 @@ def apply(tools: CollectorDependencies, plan_id: str) -> Receipt:
     doing, receipt_id = tools.operation(), tools.new_id("rcpt")
     if any(kind_of(item) == DESCRIPTION for item in items):
         tools.list_as(known.redacted(description)[0])  # first: a plan finds what is left in the workspace itself
-    with tools.store.changing(tools.apply_seconds) as tx:
+    with tools.changing(tools.apply_seconds) as tx:
         saved, made = plans.load_usable(tx, plan_id, doing.now)
         plans.refuse_altered(made, items)
         redaction = _Redaction(tx, items, memories, records, to_micros(doing.now))
@@ -118,7 +118,7 @@ def _masked(
     texts, pieces = rows.texts.at(keys), rows.texts.pieces(keys)
     memories = {key: _Looked(row, pieces[key], masked_memory(row, pieces[key], known)) for key, row in texts.items()}
     records: dict[Item, _Masked] = {}
-    for kind in FIELDS:
+    for kind in KINDS:
         found = rows.records.at(kind, [item.key for item in items if kind_of(item) == kind])
         records |= {(kind, key): _Masked(record, masked_record(record, known)[0]) for key, record in found.items()}
     return memories, records
@@ -175,12 +175,12 @@ class _Redaction:
         }
         self._records = {
             (kind, key): _Masked(row, records[kind, key].values)
-            for kind in FIELDS
+            for kind in KINDS
             for key, row in tx.records.at(kind, [key for of, key in records if of == kind]).items()
             if row == records[kind, key].before and row.version == planned[kind, key]
         }
         self._after = {key: self._new_form(each) for key, each in self._memories.items()}
-        self._chunk_moves = ChunkMoves(tx, self._memories)
+        self._noted = noted(tx, {key: each.old for key, each in self._memories.items() if each.after.pieces})
         self._follow_revisions(tx)
         self._follow_acts(tx)
         self._free_names(tx)
@@ -198,21 +198,21 @@ class _Redaction:
     def write(self, tx: Changes, receipt: int) -> None:
         tx.revisions.add(self._revisions(receipt))
         for key, each in self._memories.items():
-            self._chunk_moves.write(tx, key, tx.texts.write(self._after[key], each.after.pieces))
-        for kind in FIELDS:
+            follow(tx, self._noted.get(key, ()), tx.texts.write(self._after[key], each.after.pieces))
+        for kind in KINDS:
             tx.records.write(kind, [(key, each.values) for (of, key), each in self._records.items() if of == kind])
 
     def _new_form(self, each: _Looked) -> MemoryText:
         return each.after.memory._replace(updated_at=self._now, version=each.before.version + 1)
 
-    def _revisions(self, receipt: int) -> Iterator[NewRevision]:
+    def _revisions(self, receipt: int) -> Iterator[Revision]:
         for key, each in self._memories.items():
             old = None if each.after.pieces is None else each.old
             kept = before_of(each.before, self._after[key], old, self._model)
-            yield NewRevision(receipt, MEMORY, key, self._now, as_redaction(kept))
+            yield Revision(receipt, MEMORY, key, self._now, as_redaction(kept))
         for (kind, key), row in self._records.items():
             kept = {"id": row.before.id, "values": dict(row.before.values), "after": digest_of(row.values)}
-            yield NewRevision(receipt, kind, key, self._now, as_redaction(kept))
+            yield Revision(receipt, kind, key, self._now, as_redaction(kept))
 
     def _follow_revisions(self, tx: Changes) -> None:
         """An update that left a memory as it was can still be undone: what it left is the redacted form now."""
@@ -298,18 +298,18 @@ def _redact_moves(tx: Changes, moves: Sequence[tuple[Move, Move]], receipt: int,
     """The names wait with the receipt."""
     tx.moves.set([after for _, after in moves])
     kept = ((old.receipt, {"id": f"merge {old.receipt}", "move": list(old), "after": new.said}) for old, new in moves)
-    tx.revisions.add(NewRevision(receipt, MOVE, merge, now, as_redaction(before)) for merge, before in kept)
+    tx.revisions.add(Revision(receipt, MOVE, merge, now, as_redaction(before)) for merge, before in kept)
 
 
 def _redact_description(tx: Changes, before: str, after: str, receipt: int, now: int) -> None:
     if after != before:
         tx.records.describe(after)
         kept = {"id": DESCRIPTION, "text": before, "after": after}
-        tx.revisions.add([NewRevision(receipt, DESCRIPTION, 0, now, as_redaction(kept))])
+        tx.revisions.add([Revision(receipt, DESCRIPTION, 0, now, as_redaction(kept))])
 
 
 def _redact_aliases(tx: Changes, aliases: Sequence[Alias], receipt: int, now: int) -> None:
     """Another name that is a secret leaves, and waits with the receipt."""
     tx.aliases.drop([alias.full_name for alias in aliases])
     kept = ((alias.entity, {"id": f"alias {alias.entity}", "alias": list(alias)}) for alias in aliases)
-    tx.revisions.add(NewRevision(receipt, "alias", entity, now, as_redaction(before)) for entity, before in kept)
+    tx.revisions.add(Revision(receipt, "alias", entity, now, as_redaction(before)) for entity, before in kept)

@@ -51,6 +51,7 @@ class Rejoin:
         self._owners = {each: of_chunk[each.chunk] for each in self._added if each.chunk in of_chunk}
         self._is_empty = self._is_left_empty()
         self._old, self._changed_moves = weakened(tx, self._entities[parts.old], receipt)
+        self._changed_moves = [*self._changed_moves, *self._handed_on()]
         self._alias = self._name_back()
 
     @property
@@ -121,6 +122,14 @@ class Rejoin:
             subject, _, target = places[key]
             self._set.move(key, subject, target)
         return moving
+
+    def _handed_on(self) -> list[Move]:
+        """What a later split took from the new entity goes back to where it would be without this one."""
+        was = {(move.kind, move.a): move.c for move in self._moves if move.kind != SPLIT}
+        later = [receipt for receipt in self._tx.moves.splits() if receipt > self._receipt]
+        found = self._tx.moves.of(later, (*SPLIT_ENDS, SPLIT_MENTION), about={a for _, a in was}) if later else []
+        mine = (move for move in found if move.c == self._parts.new and was.get((move.kind, move.a)) is not None)
+        return [move._replace(c=was[move.kind, move.a]) for move in mine]
 
     def _mentions_back(self) -> tuple[list[Mention], list[Mention]]:
         there = {chunk for chunk, _ in self._tx.mentions.of([self._parts.new])}

@@ -14,7 +14,7 @@ from memsweep.model.contribution import Contribution, FactState, state_of
 from memsweep.model.graph_rows import Move
 from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
 from memsweep.model.taken_back import given_back, was_retracted
-from memsweep.store.ports.origins import StoredFact
+from memsweep.store.journals import StoredFact
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes

@@ -7,26 +7,44 @@ two receipts gives the same in either order, and nothing that lives waits for a 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.gc.joining import Joining
 from memsweep.gc.same_texts import said_again
 from memsweep.gc.selection import ids_of
-from memsweep.gc.unmentioned import unmentioned
 from memsweep.gc.unmerge import Unmerge
+from memsweep.gc.written_since import named_since, no_names
 from memsweep.model.contribution import FactState
 from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord, Source
+from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, Settled, settle
 from memsweep.model.plan import Totals
 from memsweep.model.selection import Selection
+from memsweep.model.text import FindNames, name_key
+from memsweep.model.times import to_micros
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
+from typing import TYPE_CHECKING
+
+from memsweep.model.relation_set import RelationSet
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+from typing import TYPE_CHECKING
+
+from memsweep.gc.earlier_texts import Entities
+from memsweep.model.memory_act import entities_of, only_taken_back
+
+if TYPE_CHECKING:
+    from memsweep.model.graph_rows import EntityRecord
+    from memsweep.store.changes import Changes
 
 _ENDS = ("subject", "object")
+_PLAIN = name_key(DEFAULT_TYPE)
 
 
 class SaidAgain(NamedTuple):
@@ -59,6 +77,7 @@ class Returning:
         only: Selection | None = None,
         ended: Collection[int] = (),
         said: SaidAgain = SaidAgain(),  # a value
+        find: FindNames = no_names,
     ) -> None:
         self._tx, self._receipt, self._doing, self._only, self._said = tx, receipt, doing, only, said
         self._apart, self._ended = apart, ended
@@ -79,6 +98,7 @@ class Returning:
         self._sources = tx.relations.sources({each.key for each in self._own})
         stated = self._free_to_return(tx.relations.stated_by(self._memories, besides=receipt))
         self._entities = self._pick_entities(stated)
+        self._look_at_names(find)
         self._relations = self._pick_relations(stated)
         self._join()
         self.ids = ids_of(tx.items, self._memories, self._entities | (apart.touched if apart else set()))
@@ -90,6 +110,19 @@ class Returning:
         if self._apart is not None:
             entities, relations = entities | self._apart.entities, relations | self._apart.moved_back
         return Totals(len(self._memories), len(self._chunks), len(entities), len(relations))
+
+    @property
+    def changes(self) -> bool:
+        """Whether anything comes back, or is kept elsewhere from now on."""
+        return bool(
+            self.totals != Totals()
+            or self._namesake_of
+            or self._put_away
+            or self._moved_on
+            or self._unmentioned
+            or self._restated
+            or self._moves
+        )
 
     def has(self, wanted: Selection) -> bool:
         """Whether all of it comes back."""
@@ -151,6 +184,26 @@ class Returning:
                 self._replace(picked, each, namesake)
         return set(picked)
 
+    def _look_at_names(self, find: FindNames) -> None:
+        """Say what got the name of one that comes back meanwhile, and which texts came that name it."""
+        rows = self._tx.entities.at(self._entities).values() if self._entities else ()
+        holders = self._tx.receipts.at({each.trash for each in rows if each.trash is not None})
+        named = {each.name_key: each for each in rows if each.explicit or each.type_key == _PLAIN}  # code has its own
+        if not named or not holders:
+            return
+        at = min(row.created_at for row in holders.values())
+        live = self._tx.entities.live_called(named.keys())
+        others = self._tx.items.describe({"entity": live.values()}) if live else {}
+        for name, key in sorted(live.items()):
+            other = others["entity", key]
+            if (other.created_at or 0) >= to_micros(at):
+                said = f"{other.id} has its name by now; merge the two if they are one"
+                self.conflicts.append((named[name].id, said))
+        free = {name: each for name, each in named.items() if name not in live}
+        for uid, name in named_since(self._tx, at, {name: each.key for name, each in free.items()}, find):
+            said = f"it came while {free[name].id} was in the trash, and does not mention it"
+            self.conflicts.append((uid, said))
+
     def _trashed_entities(self, stated: Iterable[RelationRecord]) -> dict[int, EntityRecord]:
         own = self._tx.entities.trashed_by([self._receipt]) if self._only is None else ()
         picked = {each.key: each for each in own}
@@ -201,6 +254,8 @@ class Returning:
         if not found:
             return found
         kept = self._tx.trash.named_by_plans((each.key, each.trash) for each in found if each.trash is not None)
+        updates = self._tx.revisions.of_receipts({each.trash for each in found if each.trash is not None})
+        kept |= {relation for each in updates for relation in each.before.get("states", ())}  # what a text stated once
         return [each for each in found if each.key not in kept and each.trash not in self._standing]
 
     def _pick_relations(self, stated: Iterable[RelationRecord]) -> set[int]:
@@ -353,3 +408,66 @@ def _is_alone(relation: RelationRecord, contested: Set[Place]) -> bool:
     if relation.subject == relation.object:
         return False
     return relation.invalid_at is not None or relation.place not in contested
+
+
+class Joining:
+    """Some relations, as a merge that was taken `apart` left them; `living` are memories that come back.
+
+    `joins` are merges, what each keeps, and the key of what says the same. What is kept is live by the time
+    that this is written.
+    """
+
+    def __init__(
+        self,
+        tx: Changes,
+        joins: Sequence[tuple[int, Contender, int]],
+        apart: Unmerge | None,
+        living: Collection[int],
+    ) -> None:
+        kept = {each.key: each for _, each, _ in joins}
+        keys = kept.keys() | {gone for *_, gone in joins}
+        states = {each.key: each for each in tx.relations.at(keys)}
+        if apart is not None:
+            states |= {key: each for key, each in apart.relations.items() if key in keys}
+        for key, each in kept.items():
+            ends = (each.subject, each.object)
+            states[key] = states[key].between(*ends, live=ends)._replace(trash=None)
+        unstated = apart.unstated if apart is not None else ()
+        sources = (each for each in tx.relations.sources(keys) if each[:2] not in unstated)
+        self._set = RelationSet(states.values(), _with(sources, living))
+
+    def join(self, merge: int, kept: int, gone: int, doing: Operation) -> Iterator[Move]:
+        """Of two facts that are one now, the stronger counts; who stated the other states it."""
+        before = self._set.relations[kept].strength
+        after = doing.join(before, self._set.relations[gone].strength)
+        self._set.strengthen(kept, after)
+        yield Move(merge, "strength", kept, gone, said=[*before, *after])
+        for memory in self._set.hand_on_sources(gone, kept):
+            yield Move(merge, "source", kept, memory)
+
+    def changes(self) -> Iterator[RelationChange]:
+        return self._set.changes()
+
+
+def _with(sources: Iterable[Source], living: Collection[int]) -> Iterator[Source]:
+    for each in sources:
+        yield each._replace(lives=each.lives or each.memory in living)
+
+
+def unmentioned(
+    tx: Changes, own: Mapping[int, EntityRecord], memories: Collection[int], receipt: int, spoken: Collection[int]
+) -> dict[int, int]:
+    """Of the entities that a receipt gives back with memories, those that wait for another receipt; and that receipt.
+
+    `spoken` is what the memories mention now, and what facts lead to.
+    """
+    left = {key: each for key, each in own.items() if key not in spoken and not each.pinned}
+    acts = tx.acts.of_memories(memories) if left and memories else []
+    if all(act.trash in (None, receipt) for act in acts):
+        return {}
+    entities = Entities(tx, entities_of(acts))
+    theirs = {act.origin for act in acts if act.trash not in (None, receipt)}
+    found = {entities.now(key): taken for key, taken in only_taken_back(acts, receipt).items()}
+    return {
+        key: found[key] for key, each in left.items() if key in found and (not each.explicit or each.origin in theirs)
+    }

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.gc.chunk_moves import ChunkMoves
-from memsweep.gc.earlier_texts import Embed, Entities, renewed
+from memsweep.gc.chunk_moves import follow, noted
+from memsweep.gc.earlier_texts import ComingBack, Embed, renewed
 from memsweep.gc.revert_records import RecordsBack, of_memories
 from memsweep.model.graph_rows import RelationChange, Source
 from memsweep.model.plan import Totals
 from memsweep.model.revision import (
     MEMORY,
     MemoryText,
-    NewRevision,
     Piece,
     Revision,
     before_of,
@@ -59,12 +58,9 @@ class Reverting:
         self._back = self._pick([each for each in of_memories(revisions) if not is_retraction(each.before)])
         self._model = tx.texts.model()
         updates = [each for each in self._back if not each.is_redaction]
-        self._entities = Entities(
-            tx, {key for each in updates for piece in each.pieces or () for key in piece.entities}
-        )
         self._vectors = renewed([each.revision.before for each in self._back], self._model, embed)
-        self._now = tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None])
-        self._chunk_moves = ChunkMoves(tx, {each.now.key for each in self._back if each.is_redaction})
+        self._now = noted(tx, tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None]))
+        self._entities = ComingBack(tx, {each.now.key: each.pieces or () for each in updates}, self._now)
         self._restated: list[RelationChange] = []
 
     @property
@@ -98,15 +94,15 @@ class Reverting:
         at = to_micros(self._doing.now)
         tx.revisions.drop([each.revision.key for each in self._back])
         tx.revisions.add(
-            NewRevision(receipt, MEMORY, each.now.key, at, self._given_up(each))
+            Revision(receipt, MEMORY, each.now.key, at, self._given_up(each))
             for each in self._back
             if not each.is_redaction
         )
         self._records.write(tx)
         tx.trash.restore(Selection(entities=self._entities.returning))
         for each in self._back:
-            chunks = tx.texts.write(each.after, None if each.pieces is None else self._written(each, each.pieces))
-            self._chunk_moves.write(tx, each.now.key, chunks)
+            pieces = None if each.pieces is None else self._written(each, each.pieces)
+            follow(tx, pieces or (), tx.texts.write(each.after, pieces))
         tx.relations.write(self._restated)
 
     def _given_up(self, each: _Back) -> dict[str, Any]:
@@ -152,10 +148,13 @@ class Reverting:
         if each.is_redaction and len(now) == len(pieces):
             mentioned = now
         else:
-            mentioned = [piece.mentioning(self._entities.standing) for piece in pieces]
+            mentioned = self._entities.mentioning(each.now.key, pieces)
         return [
             piece._replace(
-                vector=self._vectors.get(piece.text, piece.vector), entities=by.entities, handed_in=by.handed_in
+                vector=self._vectors.get(piece.text, piece.vector),
+                entities=by.entities,
+                handed_in=by.handed_in,
+                noted=by.noted,
             )
             for piece, by in zip(pieces, mentioned, strict=True)
         ]

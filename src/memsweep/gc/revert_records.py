@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.plan import Totals
-from memsweep.model.records import FIELDS, Record, digest_of
 from memsweep.model.revision import MEMORY, Revision
+from memsweep.store.records import KINDS, Record, digest_of
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
@@ -33,7 +33,7 @@ class RecordsBack:
         self._spent = [each.key for each in revisions if each.kind in (MOVE, DESCRIPTION)]
         self.description = self._description_back([each for each in revisions if each.kind == DESCRIPTION])
         self._back: list[Revision] = []
-        for kind in FIELDS:
+        for kind in KINDS:
             self._pick(kind, [each for each in revisions if each.kind == kind])
 
     @property
@@ -50,7 +50,7 @@ class RecordsBack:
             tx.records.describe(self.description)
         tx.moves.set(self._moves)
         tx.aliases.put(Alias(*each.before["alias"]) for each in self._aliases)
-        for kind in FIELDS:
+        for kind in KINDS:
             tx.records.write(kind, [(each.item, each.before["values"]) for each in self._back if each.kind == kind])
         tx.revisions.drop([*(each.key for each in (*self._back, *self._aliases)), *self._spent])
 

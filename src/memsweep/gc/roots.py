@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.model.plan import PERMANENT_TYPES, MemoryRow, Survey, SurveyedEntity, spoken_of
+from memsweep.model.plan import PERMANENT_TYPES, Survey, SurveyedEntity, SurveyedMemory, spoken_of
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class Liveness(NamedTuple):
     spared: set[int]
 
 
-def protection(row: MemoryRow | SurveyedEntity, options: Options) -> str:
+def protection(row: SurveyedMemory | SurveyedEntity, options: Options) -> str:
     """Why no plan may take it, whatever a rule says; empty where nothing forbids it."""
     if row.pinned:
         return "pinned"

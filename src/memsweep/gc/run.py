@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memsweep.gc import collect
+from memsweep.gc.apply import gone_within_a_day
 from memsweep.gc.disk import first_look, missing_files
 from memsweep.gc.planner import KINDS, Part, decide_together, needs_of, refuse_over_cap
 from memsweep.gc.selection import select
@@ -30,6 +31,8 @@ class Outlook:
     items: frozenset[tuple[Kind, int]] = frozenset()
     going: Totals = field(default_factory=Totals)
     there: Mapping[Kind, int] = field(default_factory=dict)
+    gone: Totals = field(default_factory=Totals)
+    """What went in the 24 hours before."""
     named_by: Mapping[str, int] = field(default_factory=dict)
     """How many things each strategy names by itself; one may be named by several."""
 
@@ -46,7 +49,7 @@ def look_ahead(tools: CollectorDependencies, strategies: Sequence[str], ttl_days
             draft, named_by = decide_together(survey, strategies, options, tools.workspace_id)
         going = select(tx.items, draft.items, seen.kept(draft.items)).going.totals
         items = frozenset((item.kind, item.key) for item in draft.items)
-        return Outlook(items, going, tx.items.count(KINDS), named_by)
+        return Outlook(items, going, tx.items.count(KINDS), gone_within_a_day(tx, tools.clock()), named_by)
 
 
 def prune_in_steps(
@@ -73,4 +76,4 @@ def prune_in_steps(
 
 def _refuse_more(outlook: Outlook, taken: Totals, tx: Changes, going: Selection) -> None:
     """Others may have changed the graph since the look; what the steps take together stays below the cap."""
-    refuse_over_cap(taken.plus(going.totals), outlook.there, KINDS)
+    refuse_over_cap(taken.plus(going.totals), outlook.there, KINDS, outlook.gone)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from memsweep.gc.masking import masked_memory, masked_record
 from memsweep.gc.revert_records import DESCRIPTION
 from memsweep.model.plan import Kind, PlanItem
-from memsweep.model.records import FIELDS, Record
 from memsweep.model.revision import MemoryText, is_redaction
 from memsweep.redact.find import redacted
 from memsweep.redact.known import Known, secrets_of
 from memsweep.store.plans import BARE, SECRET
+from memsweep.store.records import KINDS, Record
 
 if TYPE_CHECKING:
     from memsweep.store.changes import WorkspaceReads
@@ -53,7 +53,7 @@ def found(rows: WorkspaceReads) -> Iterator[PlanItem]:
         if kinds := masked_memory(memory, (), known).kinds:
             bare = {BARE: True} if known.bare(redacted(memory.text)[0])[1] else {}
             yield PlanItem("memory", memory.key, memory.version, SECRET, {"secrets": list(kinds), **bare})
-    for kind in FIELDS:
+    for kind in KINDS:
         for record in _records(rows, kind):
             if is_redaction(record.values.get("before")):
                 continue  # it waits for the purge

@@ -19,6 +19,7 @@ from memsweep.gc.returning import SaidAgain
 from memsweep.gc.same_texts import said_again
 from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
+from memsweep.model.merging import MERGED_MENTION
 from memsweep.model.revision import MEMORY, MemoryText, is_retraction
 from memsweep.model.taken_back import given_back, was_retracted
 from memsweep.model.times import to_micros
@@ -27,9 +28,6 @@ from memsweep.store.ports.memory_acts import MentionAt, MentionRow, PlacedMentio
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
-
-MERGED_MENTION = "mention"
-"""What a merge writes down of a mention."""
 
 
 class StayingAgain:
@@ -82,6 +80,11 @@ class StayingAgain:
     def count(self) -> int:
         """The memories that something is given back to."""
         return len({form.now.key for form in self._stayed} | self._links.older)
+
+    @property
+    def gives(self) -> bool:
+        """Whether any act is given back, or taken."""
+        return bool(self._given or self._done_again or self._undone or self._has_moved)
 
     @property
     def _stayed(self) -> list[Form]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import Conflict
 from memsweep.gc.named_strength import weakened
+from memsweep.gc.written_since import SinceMerge
 from memsweep.model.graph_rows import UNMENTIONED, Alias, EntityRecord, Mention, Move, Name, RelationRecord
 from memsweep.model.merging import (
     Joined,
@@ -25,6 +26,7 @@ from memsweep.model.merging import (
 from memsweep.model.relation_set import RelationSet
 from memsweep.model.selection import Selection
 from memsweep.model.splitting import SPLIT_ENDS, SPLIT_MENTION
+from memsweep.model.text import FindNames
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -34,7 +36,7 @@ _ENDS = ("subject", "object")
 _CHANGED = ("subject", "object", "strength", "source")
 
 
-def take_apart(tx: Changes, receipt: int, doing: Operation) -> Unmerge | None:
+def take_apart(tx: Changes, receipt: int, doing: Operation, find: FindNames) -> Unmerge | None:
     """What undoing the merge of a receipt does, if it was one."""
     moves = tx.moves.of([receipt])
     target = next((move.a for move in moves if move.kind == "target"), None)
@@ -47,6 +49,8 @@ def take_apart(tx: Changes, receipt: int, doing: Operation) -> Unmerge | None:
     unmerge.refuse_later()
     _refuse_namesakes(tx, sources)
     unmerge.decide(kept, doing)
+    if kept is not None:
+        unmerge.look_at_what_came_since(kept, find)
     return unmerge
 
 
@@ -90,8 +94,10 @@ class Unmerge:
         self._set = RelationSet(tx.relations.at(keys), tx.relations.sources(keys), living=self.entities)
         self._kept: EntityRecord | None = None
         self._changed_moves: list[Move] = []
+        self._restored: set[int] = set()
         self._mentions: tuple[list[Mention], list[Mention]] = [], []
         self._aliases: tuple[list[Alias], set[Name]] = [], set()
+        self._since: SinceMerge | None = None
 
     @property
     def relations(self) -> dict[int, RelationRecord]:
@@ -146,6 +152,8 @@ class Unmerge:
         owners = {Mention(move.a, move.b): move.said[0] for move in self._of("mention") if move.b and move.said}
         tx.mentions.add(added, owners)
         tx.mentions.drop(dropped)
+        if self._since is not None:
+            self._since.write(tx)
         tx.moves.set(self._changed_moves)
         tx.relations.write(self._set.changes())
         aliases, gone = self._aliases
@@ -153,6 +161,20 @@ class Unmerge:
         tx.aliases.drop(gone)
         tx.aliases.put(aliases)
         tx.moves.drop([self._receipt])
+
+    @property
+    def conflicts(self) -> list[tuple[str, str]]:
+        return self._since.conflicts if self._since else []
+
+    def look_at_what_came_since(self, kept: EntityRecord, find: FindNames) -> None:
+        aliases, gone = self._aliases
+        back = {(source.name_key, source.key) for source in self._sources}
+        back |= {(alias.name_key, alias.entity) for alias in aliases if alias.entity in self.entities}
+        stays = {alias.name_key for alias in self._tx.aliases.at([kept.key])} - {name for name, _ in (*back, *gone)}
+        self._since = SinceMerge(self._tx, self._receipt, kept)
+        self._since.name_again(back, {kept.name_key, *stays}, {move.a for move in self._of("mention")}, find)
+        moved = {move.a for move in self._moves if move.kind in _ENDS}
+        self._since.look_at_facts(moved, {move.a for move in self._of("strength")} - self._restored)
 
     def _move_mentions_back(self, others: Collection[int]) -> None:
         """`others` are merges into the same entity: a mention that a later one moved, too, stays for its sake.
@@ -222,6 +244,7 @@ class Unmerge:
         for step in retraced.steps:
             self._changed_moves.append(moves[step.place]._replace(said=[*step.before, *step.after]))
         if retraced.values is not None:
+            self._restored.add(key)
             self._set.strengthen(key, Strength(*retraced.values))
 
     def _follow_memories(self) -> None:

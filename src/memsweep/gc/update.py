@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.errors import BadInput, Conflict
+from memsweep.gc.chunk_moves import noted
 from memsweep.gc.missing import live_memory
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import RelationChange
@@ -17,11 +18,11 @@ from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
 from memsweep.model.memory_act import ExistingMemory, MemoryAct
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.plan import Totals
-from memsweep.model.revision import MEMORY, EarlierText, MemoryText, NewRevision, Piece, Revision, Updated, before_of
+from memsweep.model.revision import MEMORY, EarlierText, MemoryText, Piece, Revision, Updated, before_of
 from memsweep.model.selection import Selection
 from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.ports.receipts import NewReceipt
+from memsweep.store.receipts import NewReceipt
 from memsweep.store.refusals import other_model, tombstoned_text
 from memsweep.store.repeats import acts_before
 
@@ -82,7 +83,7 @@ def update(
     """Change a memory in one transaction. `prepare` cuts and embeds a text, before the transaction begins."""
     new = None if change.text is None else prepare(change.text)
     doing, receipt_id = tools.operation(), tools.new_id("rcpt")
-    with tools.store.changing(tools.apply_seconds) as tx:
+    with tools.changing(tools.apply_seconds) as tx:
         before = tx.texts.at([key := live_memory(tx.items, memory_id, tools.workspace_id)])[key]
         if before.source == CODE_SOURCE:
             raise BadInput(_NO_CODE.format(memory_id), hint="Change the file, then run index_codebase.")
@@ -94,13 +95,13 @@ def update(
         if new is not None:
             _refuse_unfit(tx, after, new)
             lost = _withdrawn(tx, before, after)
-            old = tx.texts.pieces([key])[key]
+            old = noted(tx, tx.texts.pieces([key]))[key]
         totals = Totals(memories=1, relations=len(lost.gone))
         known, first = acts_before(tx.acts, _as_it_is(before), before.content_hash.hex())
         origin_key = tx.texts.origin_key(origin)
         receipt = tx.receipts.add(NewReceipt(receipt_id, "update", "update", doing.actor, doing.now, totals=totals))
         kept = before_of(before, after, old, tx.texts.model(), lost.keys)
-        tx.revisions.add([NewRevision(receipt, MEMORY, key, to_micros(doing.now), kept)])
+        tx.revisions.add([Revision(receipt, MEMORY, key, to_micros(doing.now), kept)])
         tx.relations.write(lost.changes)
         tx.items.trash(Selection(relations=lost.gone), receipt)
         tx.acts.add([*(() if known else (first,)), updated(before, after, origin_key, receipt)])
@@ -150,17 +151,20 @@ def _write(tx: Changes, after: MemoryText, new: NewText | None, old: Sequence[Pi
 
 
 def _in_place_of(old: Sequence[Piece], new: Sequence[Piece]) -> list[Piece]:
-    """New pieces stand in their thread where the old ones stood; if they are more, at its end."""
-    if len(new) > len(old) or any(piece.stream_position is None for piece in old[: len(new)]):
+    """New pieces stand in their thread where the old ones stood; if they are more, at its end.
+
+    They take the last places, so that what comes next does not stand where the earlier text comes back.
+    """
+    if len(new) > len(old) or any(piece.stream_position is None for piece in old):
         return list(new)
-    places = zip(new, old, strict=False)
+    places = zip(new, old[-len(new) :], strict=True)
     return [piece._replace(stream=at.stream, stream_position=at.stream_position) for piece, at in places]
 
 
 def _refuse_unfit(tx: Changes, after: MemoryText, new: NewText) -> None:
     if (other := tx.texts.duplicate_of(after)) is not None:
         raise Conflict(_SAME_TEXT.format(other), hint=f"Delete {after.id} if it is no longer needed.")
-    if tx.texts.is_tombstoned(after.content_hash):
+    if tx.texts.tombstoned([after.text]):
         raise tombstoned_text()
     if (known := tx.texts.model()) is not None and known != new.model:
         raise other_model(known, new.model)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.gc.planner import make_plan
 from memsweep.gc.roots import held, protection
 from memsweep.gc.strategies import STRATEGIES
-from memsweep.model.plan import NAMING_MEMORIES, Kind, MemoryRow, PlanItem, Survey, Verdict
+from memsweep.model.plan import NAMING_MEMORIES, Kind, PlanItem, Survey, SurveyedMemory, Verdict
 from memsweep.model.text import counted
 from memsweep.model.times import from_micros, iso
 from memsweep.report.reasons import why
@@ -65,7 +65,7 @@ def _readable(evidence: Mapping[str, Any], id_of: Callable[[int], str]) -> Mappi
     return {name: id_of(value) if name in NAMING_MEMORIES else value for name, value in evidence.items()}
 
 
-def _reasons_of_memory(row: MemoryRow) -> Iterable[str]:
+def _reasons_of_memory(row: SurveyedMemory) -> Iterable[str]:
     seen = iso(from_micros(row.created_at if row.last_seen_at is None else row.last_seen_at))
     if row.pinned:
         yield "It is pinned."

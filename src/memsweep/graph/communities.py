@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
+from memsweep.model.graph import by_name
 from memsweep.model.validity import holds
 from memsweep.model.whole_graph import Communities, Community, GraphSurvey
 
@@ -39,10 +40,10 @@ def communities(survey: GraphSurvey, now: datetime, *, smallest: int = 2) -> Com
         within = set(members)
         strength = {key: sum(links[key].values()) for key in members}
         inner = sum(weight for key in members for other, weight in links[key].items() if other in within) / 2
-        ordered = sorted(members, key=lambda key: (-strength[key], entities[key].name))
+        ordered = sorted(members, key=lambda key: (-strength[key], *by_name(entities[key])))
         outer = sum(strength.values()) - 2 * inner
         found.append(Community(tuple(entities[key] for key in ordered), inner, max(0.0, outer)))
-    found.sort(key=lambda each: (-len(each.members), each.members[0].name))
+    found.sort(key=lambda each: (-len(each.members), *by_name(each.members[0])))
     return Communities(tuple(found), modularity(links, label))
 
 

@@ -26,13 +26,16 @@ from memsweep.model.graph import (
     Reinforcement,
     Related,
     Split,
+    by_name,
 )
 from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
-from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.origin import UNKNOWN, Origin, rank
 from memsweep.model.paging import within
+from memsweep.model.quarantine import FactProvenance
 from memsweep.model.search import HeldBack
 from memsweep.model.text import refuse_lone_surrogate
+from memsweep.model.times import to_micros
 from memsweep.model.validity import holding_at
 from memsweep.model.whole_graph import Doubt
 from memsweep.store.held_back import HeldGraph
@@ -43,11 +46,11 @@ MAX_LIMIT = 500
 _SHOWN_FADED = 20
 _LONGEST_SEARCH = 1000  # more than any name has
 SORTS: dict[str, Callable[[Entity], tuple[float | str, ...]]] = {
-    "confidence": lambda entity: (-entity.confidence, entity.name),
-    "last_seen": lambda entity: (-entity.last_seen.timestamp(), entity.name),
-    "relations": lambda entity: (-entity.relations, entity.name),
-    "mentions": lambda entity: (-entity.mentions, entity.name),
-    "name": lambda entity: (entity.name,),
+    "confidence": lambda entity: (-entity.confidence, *by_name(entity)),
+    "last_seen": lambda entity: (-entity.last_seen.timestamp(), *by_name(entity)),
+    "relations": lambda entity: (-entity.relations, *by_name(entity)),
+    "mentions": lambda entity: (-entity.mentions, *by_name(entity)),
+    "name": by_name,
 }
 
 
@@ -62,11 +65,22 @@ class GraphDependencies:
     rates: Rates = field(default_factory=Rates)
     origin: Origin = UNKNOWN
     back: HeldBack | None = None
-    """What is in quarantine, and not recalled."""
+    """What is in quarantine or has expired, and is not recalled."""
 
-    @property
-    def held(self) -> HeldGraph:
-        return HeldGraph(self.store, self.back)
+    def held(self, moment: datetime | None) -> HeldGraph:
+        """What is not recalled as of a moment; without one, what has expired is."""
+        by = None if moment is None else to_micros(moment)
+        return HeldGraph(self.store, None if self.back is None else self.back._replace(expired_by=by))
+
+    def tiers_of(self, facts: Collection[str]) -> dict[str, str]:
+        """How far the most trusted of those is trusted who state these facts."""
+        known = self.store.origins()
+
+        def tier(fact: FactProvenance) -> str:
+            by = (known.get(key or 0, UNKNOWN).tier for key in (fact.made.origin, *fact.stated_by))
+            return max(by, key=rank)
+
+        return {fact.id: tier(fact) for fact in self.store.fact_provenance(facts)}
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.rates)
@@ -125,8 +139,9 @@ def entities(
     refuse_lone_surrogate(search, "search")
     refuse_lone_surrogate(entity_type, "type")
     fitting(search or "", "search", _LONGEST_SEARCH)
-    found = tools.store.entities(tools.rates, tools.clock(), search or None, entity_type or None)
-    held = tools.held.entities([entity.key for entity in found])
+    now = tools.clock()
+    found = tools.store.entities(tools.rates, now, search or None, entity_type or None)
+    held = tools.held(now).entities([entity.key for entity in found])
     found = [entity for entity in found if entity.key not in held]
     kept = sorted((entity for entity in found if entity.confidence >= min_confidence), key=SORTS[sort_by])
     return kept[: within("limit", limit, MAX_LIMIT)], len(kept)
@@ -142,14 +157,16 @@ def related(
     start = tools.store.find(entity)
     found = walk(
         [start],
-        recalled_edges(tools, relation_types, now),
+        recalled_edges(tools, relation_types, now, expired_by=now),
         depth=within("depth", depth, MAX_DEPTH),
         limit=within("limit", limit, MAX_LIMIT),
         min_weight=0.0,
         holding=holding_at(None, now),
     )
     reached = {each.key: each for each in tools.store.entities_at(found.distance, tools.rates, now)}
-    others = sorted((key for key in reached if key != start), key=lambda key: (found.distance[key], reached[key].name))
+    others = sorted(
+        (key for key in reached if key != start), key=lambda key: (found.distance[key], *by_name(reached[key]))
+    )
     mentions, counts = tools.store.fact_counts(start)
     facts = sum(each.current + each.ended for each in counts)
     return Neighbourhood(
@@ -162,10 +179,10 @@ def related(
 
 
 def recalled_edges(
-    tools: GraphDependencies, relation_types: Collection[str] | None, moment: datetime
+    tools: GraphDependencies, relation_types: Collection[str] | None, moment: datetime, *, expired_by: datetime | None
 ) -> Callable[[Collection[int]], list[Edge]]:
-    """The facts at some entities, but for those that are in quarantine."""
-    held = tools.held
+    """The facts at some entities, but for those that are in quarantine, or have expired by a moment."""
+    held = tools.held(expired_by)
 
     def edges_at(keys: Collection[int]) -> list[Edge]:
         edges = tools.store.edges_at(keys, relation_types or None, tools.rates, moment)

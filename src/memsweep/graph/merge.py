@@ -18,7 +18,7 @@ from memsweep.model.plan import PlanDraft, PlanItem, Totals
 from memsweep.model.relation_set import RelationSet
 from memsweep.store import plans
 from memsweep.store.plans import MERGE, Planning
-from memsweep.store.ports.receipts import NewReceipt
+from memsweep.store.receipts import NewReceipt
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation

@@ -19,8 +19,8 @@ from memsweep.model.relation_set import RelationSet
 from memsweep.model.splitting import SPLIT, SPLIT_ENDS, SPLIT_MENTION, SPLIT_NAME, given_by_split
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
-from memsweep.store.ports.graph import NewEntity
-from memsweep.store.ports.receipts import NewReceipt
+from memsweep.store.receipts import NewReceipt
+from memsweep.store.records import NewEntity
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation

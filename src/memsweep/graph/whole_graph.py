@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput
-from memsweep.graph.briefing import brief
 from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
 from memsweep.graph.communities import communities
-from memsweep.graph.exchange import form, format_of_file, format_of_text
+from memsweep.graph.exchange import FORMS, form, format_of_file, format_of_text
 from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recalled_edges, relate
-from memsweep.graph.status import status
 from memsweep.graph.validate import doubts
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.checks import share
+from memsweep.model.graph import Entity, by_name
 from memsweep.model.paging import within
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.validity import holding_at
@@ -37,8 +36,14 @@ from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:
-    from memsweep.model.graph import Entity
     from memsweep.store.ports.graph_store import WholeGraph
+import heapq
+from collections import Counter, defaultdict
+
+from memsweep.graph.validate import contradictions, superseded
+from memsweep.model.graph import Edge
+from memsweep.model.reach import components
+from memsweep.model.validity import holds
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +58,9 @@ class WholeGraphDependencies:
         return self.whole_graph.survey(self.graph.rates, now), now
 
     def recalled(self) -> tuple[GraphSurvey, datetime]:
-        """The same without what is in quarantine."""
+        """The same without what is in quarantine or has expired."""
         survey, now = self.survey()
-        if self.graph.back is None:
-            return survey, now
-        held = self.graph.held
+        held = self.graph.held(now)
         facts = held.facts([edge.id for edge in survey.edges])
         entities = held.entities([entity.key for entity in survey.entities])
         return GraphSurvey(
@@ -97,14 +100,14 @@ def query(
     starts = dict.fromkeys(graph.store.find(name) for name in names)
     found = walk(
         starts,
-        recalled_edges(graph, relation_types, moment),
+        recalled_edges(graph, relation_types, moment, expired_by=None if include_ended else moment),
         depth=within("hops", hops, MAX_DEPTH),
         limit=within("limit", limit, MAX_LIMIT),
         min_weight=min_weight,
         holding=(lambda edge: True) if include_ended else holding_at(as_of, moment),
     )
     reached = {each.key: each for each in graph.store.entities_at(found.distance, graph.rates, moment)}
-    others = sorted(reached.keys() - starts, key=lambda key: (found.distance[key], reached[key].name))
+    others = sorted(reached.keys() - starts, key=lambda key: (found.distance[key], *by_name(reached[key])))
     return Queried(tuple(reached[key] for key in starts), tuple(reached[key] for key in others), found)
 
 
@@ -123,7 +126,9 @@ def graph_communities(tools: WholeGraphDependencies, smallest: int) -> Communiti
 
 def briefing(tools: WholeGraphDependencies, limit: int, without: Collection[str] = ()) -> Briefing:
     survey, now = tools.recalled()
-    return brief(survey, now, within("limit", limit, 50), without)
+    found = brief(survey, now, within("limit", limit, 50), without)
+    ids = [edge.id for edge in (*found.recent, *found.stale)]
+    return replace(found, tiers=tools.graph.tiers_of(ids)) if ids else found
 
 
 def build(tools: WholeGraphDependencies, text: str, found: Iterable[Named], options: object) -> Built:
@@ -139,8 +144,17 @@ def dump_text(tools: WholeGraphDependencies, format: str) -> str:
     return form(format).write(tools.whole_graph.dump())
 
 
-def read_graph(text: str, format: str | None) -> GraphDump:
-    return form(format or format_of_text(text)).read(text)
+def read_graph(text: str, format: str | None, now: datetime) -> GraphDump:
+    """Read a file of a graph; one in which nothing is recognised is refused, unless we wrote it of an empty graph."""
+    name = format or format_of_text(text)
+    dump = form(name).read(text, now)
+    empty = not dump.entities and not dump.relations
+    if empty and text.removeprefix("\ufeff").split() != form(name).write(GraphDump((), ())).split():
+        raise BadInput(
+            f"read as {name}, the file has no entity and no fact; nothing was imported.",
+            hint=f"Name the format if it is another: {', '.join(FORMS)}.",
+        )
+    return dump
 
 
 def load(tools: WholeGraphDependencies, dump: GraphDump) -> Imported:
@@ -175,3 +189,97 @@ def inside(folder: Path, name: str) -> Path:
             hint="Give a name without a folder; `memsweep graph export` writes to any path.",
         )
     return target
+
+
+STALE_WEIGHT = 0.5
+STALE_DAYS = 30
+
+
+def brief(survey: GraphSurvey, now: datetime, limit: int, without: Collection[str] = ()) -> Briefing:
+    """Each list has `limit` entries at most. Stale is what has faded below half and was not confirmed for a month.
+
+    Relations of the kinds `without` are left out.
+    """
+    entities = {entity.key: entity for entity in survey.entities}
+    facts = [
+        edge
+        for edge in survey.edges
+        if edge.relation not in without and holds(edge, now) and edge.subject in entities and edge.object in entities
+    ]
+    strength = _strength(facts)
+    central = heapq.nsmallest(
+        limit, strength, key=lambda key: (-strength[key] * entities[key].confidence, *by_name(entities[key]))
+    )
+    recent = heapq.nsmallest(limit, facts, key=lambda edge: (-edge.last_seen.timestamp(), -edge.weight, edge.id))
+    faded = (edge for edge in facts if edge.weight < STALE_WEIGHT and (now - edge.last_seen).days >= STALE_DAYS)
+    stale = heapq.nsmallest(
+        limit, faded, key=lambda edge: (-strength[edge.subject] - strength[edge.object], edge.weight, edge.id)
+    )
+    contradictory = sorted(
+        contradictions(facts, entities, superseded(survey.edges)), key=lambda doubt: (-doubt.score, doubt.ids)
+    )
+    return Briefing(
+        entities=len(entities),
+        facts=len(facts),
+        recent=tuple(recent),
+        central=tuple((entities[key], strength[key]) for key in central),
+        contradictory=tuple(contradictory[:limit]),
+        stale=tuple(stale),
+        names={end: entities[end].name for edge in (*recent, *stale) for end in (edge.subject, edge.object)},
+    )
+
+
+def _strength(facts: Iterable[Edge]) -> dict[int, float]:
+    """What all facts of an entity weigh together."""
+    strength: dict[int, float] = defaultdict(float)
+    for edge in facts:
+        if edge.subject != edge.object:
+            strength[edge.subject] += edge.weight
+            strength[edge.object] += edge.weight
+        else:
+            strength[edge.subject] += edge.weight
+    return strength
+
+
+BUCKETS = 10
+
+
+def status(survey: GraphSurvey, now: datetime) -> GraphStatus:
+    current = [edge for edge in survey.edges if holds(edge, now)]
+    keys = [entity.key for entity in survey.entities]
+    sizes = Counter(components(keys, ((edge.subject, edge.object) for edge in current)))
+    linked = {end for edge in survey.edges for end in (edge.subject, edge.object)}
+    return GraphStatus(
+        entities=len(keys),
+        relations=len(survey.edges),
+        current_facts=len(current),
+        ended_facts=sum(edge.invalid_at is not None and edge.invalid_at <= now for edge in survey.edges),
+        pinned=sum(entity.pinned for entity in survey.entities),
+        orphans=sum(entity.key not in linked and not entity.mentions for entity in survey.entities),
+        components=len(sizes),
+        largest_component=max(sizes.values(), default=0),
+        density=density(len(keys), current),
+        by_type=_counted(entity.type for entity in survey.entities),
+        by_relation=_counted(edge.relation for edge in current),
+        confidence_histogram=histogram(entity.confidence for entity in survey.entities),
+        weight_histogram=histogram(edge.weight for edge in current),
+    )
+
+
+def density(nodes: int, edges: Iterable[Edge]) -> float:
+    """The share of all possible ordered pairs of entities between which there is a fact."""
+    pairs = {(edge.subject, edge.object) for edge in edges if edge.subject != edge.object}
+    return len(pairs) / (nodes * (nodes - 1)) if nodes > 1 else 0.0
+
+
+def histogram(shares: Iterable[float]) -> tuple[int, ...]:
+    """How many lie in each tenth from 0 to 1; the last one has 1 itself."""
+    counts = [0] * BUCKETS
+    for each in shares:
+        counts[min(BUCKETS - 1, int(each * BUCKETS))] += 1
+    return tuple(counts)
+
+
+def _counted(words: Iterable[str]) -> dict[str, int]:
+    """The most frequent first."""
+    return dict(sorted(Counter(words).items(), key=lambda item: (-item[1], item[0])))

@@ -19,10 +19,12 @@ from memsweep.hooks.files import HookFiles, SpoolEntry
 from memsweep.hooks.session import OpenApp, Session, own_app
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from memsweep.settings import Settings
 
 _WAIT_SECONDS = 5.0
-_MOST_SECONDS = 50.0
+_MOST_SECONDS = 40.0
 _MOMENT_SECONDS = 1.5
 _LOST_SECONDS = 6.0
 """What a compaction has lost is worth waiting for; a model takes longer than that to summarise it."""
@@ -92,21 +94,29 @@ def alone(files: HookFiles, wait_seconds: float) -> Iterator[bool]:
 
 
 def drain(
-    settings: Settings, files: HookFiles, open_app: OpenApp = own_app, *, wait_seconds: float = _WAIT_SECONDS
+    settings: Settings,
+    files: HookFiles,
+    open_app: OpenApp = own_app,
+    *,
+    wait_seconds: float = _WAIT_SECONDS,
+    most_seconds: float = _MOST_SECONDS,
+    counting: bool = True,
 ) -> str:
-    """Do what is written down; says how much that was."""
+    """Do what is written down; says how much that was. The tries of a process that ends with its hook do not count."""
     if not files.spooled():
         return "nothing to do"
-    end, done = time.monotonic() + _MOST_SECONDS, 0
+    done = 0
     files.forget_old_sessions(time.time())
     with alone(files, wait_seconds) as is_alone:
-        while is_alone and time.monotonic() < end and (waiting := files.spooled()):
-            for path in waiting:
-                entry = files.begin(path, _MOST_TRIES)
-                if entry is not None:
-                    _work(settings, files, entry, open_app)
-                    done += 1
+        end = time.monotonic() + most_seconds
+        while is_alone and (waiting := files.spooled()):
+            path = waiting[0]
+            entry = files.begin(path, _MOST_TRIES, counting=counting)
+            if entry is None or _is_done(settings, files, path, entry, end, open_app):
                 files.finish(path)
+                done += entry is not None
+            if time.monotonic() >= end:
+                break
     return f"did {done}" if is_alone else "another one does it"
 
 
@@ -124,22 +134,30 @@ def catch_up(settings: Settings, files: HookFiles, event: Event, open_app: OpenA
 
 def _drain_quietly(settings: Settings, files: HookFiles, open_app: OpenApp, seconds: float) -> None:
     with contextlib.suppress(MemsweepError, OSError):  # the next one tries again, and its record says what it was
-        drain(settings, files, open_app, wait_seconds=seconds)
+        drain(settings, files, open_app, wait_seconds=seconds, most_seconds=seconds, counting=False)
 
 
-def _work(settings: Settings, files: HookFiles, entry: SpoolEntry, open_app: OpenApp) -> None:
+def _is_done(
+    settings: Settings, files: HookFiles, path: Path, entry: SpoolEntry, end: float, open_app: OpenApp
+) -> bool:
+    """Do what an entry says; False if time was up before all of it was."""
     from memsweep.hooks import listening, starting
 
     event = Event(DRAIN, entry.client, entry.session, entry.folder, entry.transcript)
     session = Session.opened(settings, files, event, open_app)
     try:
         if not files.is_on(session.app.workspace_id):
-            return
+            return True
+        again, last_try = entry.tries > 1, entry.tries == _MOST_TRIES
+        while entry.transcript and listening.take_in(session, entry.until, again=again, last_try=last_try):
+            files.go_on(path, entry)
+            if time.monotonic() >= end:
+                return False
         if entry.transcript:
-            listening.take_in(session, entry.until)
             starting.prepared(session)
         for root in _roots_of(session.memory.code.roots(), entry.edited):
             session.memory.code.index(root)
+        return True
     finally:
         session.app.close()
 

@@ -7,6 +7,7 @@ same; a store on a server cannot say so at a glance, and there it is made anew e
 
 from __future__ import annotations
 
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import memsweep
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.glance import Glance
 
 _MOST_SECONDS = 86_400
-"""Some of what is told depends on the day: what holds, what is held back."""
+"""Some of what is told depends on the day: what holds, what has begun to hold."""
 
 
 class Place(NamedTuple):
@@ -35,6 +36,8 @@ class Known(NamedTuple):
 
     lines: list[str]
     dates: list[float]
+    until: float = inf
+    """When the first of what is told has expired."""
 
 
 def place_of(settings: Settings, folder: str) -> Place | None:
@@ -42,7 +45,8 @@ def place_of(settings: Settings, folder: str) -> Place | None:
 
     def look(resolver: Resolver, glance: Glance) -> Place:
         own = resolver.place.workspace_id
-        parts = (memsweep.__version__, glance.revision(own), glance.revision(settings.personal), settings.quarantine)
+        revisions = glance.revision(own), glance.revision(settings.personal)
+        parts = (memsweep.__version__, *revisions, settings.quarantine, settings.hooks.quarantine)
         return Place(own, repr(parts))
 
     try:
@@ -59,12 +63,12 @@ def keep(files: HookFiles, place: Place, known: Known, now: float) -> None:
 def recall(files: HookFiles, place: Place, now: float) -> Known | None:
     """What was kept, if it would be the same by now."""
     state = files.session(_name(place), "briefing")
-    lines, dates, at = state.get("lines"), state.get("dates"), state.get("at")
+    lines, dates, at, until = (state.get(name) for name in ("lines", "dates", "at", "until"))
     if state.get("made_of") != place.made_of or not isinstance(at, float) or not 0 <= now - at <= _MOST_SECONDS:
         return None
-    if not isinstance(lines, list) or not isinstance(dates, list):
+    if not isinstance(lines, list) or not isinstance(dates, list) or not isinstance(until, float) or now >= until:
         return None
-    return Known([str(line) for line in lines], [date for date in dates if isinstance(date, float)])
+    return Known([str(line) for line in lines], [date for date in dates if isinstance(date, float)], until)
 
 
 def _name(place: Place) -> str:

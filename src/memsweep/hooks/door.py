@@ -62,7 +62,9 @@ def run(arguments: Sequence[str]) -> int:
 
 def failure(error: Exception) -> str:
     """What the record says of it."""
-    return f"failed: {type(error).__name__}: {error!s:.200}"
+    from memsweep.redact.find import redacted  # late: the rules take long to load
+
+    return redacted(f"failed: {type(error).__name__}: {error!s:.200}")[0]
 
 
 def _asked(event: Event, raw: bytes, began: float) -> Mapping[str, Any] | None:
@@ -113,4 +115,5 @@ def note(home: Path, event: Event, outcome: str, seconds: float, **more: str) ->
     """In the list of runs."""
     from memsweep.project.runs import note_run
 
-    note_run(home, event.name, time.time(), seconds, outcome, client=event.client, folder=event.folder[:500], **more)
+    name = event.name if event.name in SECONDS else "unknown"  # whatever else somebody wrote there
+    note_run(home, name, time.time(), seconds, outcome, client=event.client, folder=event.folder[:500], **more)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from memsweep.model.frozen import field, frozen
+from memsweep.model.typed import is_typed
 
 Client = Literal["claude", "codex"]
 CLIENT_NAMES: dict[Client, str] = {"claude": "claude-code", "codex": "codex"}
@@ -47,7 +48,7 @@ def read_event(name: str, said: Any) -> Event:
     data: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
     client: Client = "codex" if "turn_id" in data or "/.codex/" in _text(data, "transcript_path") else "claude"
     source = _text(data, "source")
-    typed = name != "UserPromptSubmit" or source in ("", "user")
+    prompt = _text(data, "prompt")
     inputs = data.get("tool_input")
     return Event(
         name=name,
@@ -56,11 +57,11 @@ def read_event(name: str, said: Any) -> Event:
         folder=_text(data, "cwd"),
         transcript=_text(data, "transcript_path"),
         source=source,
-        prompt=_text(data, "prompt"),
+        prompt=prompt,
         tool=_text(data, "tool_name"),
         tool_input=inputs if isinstance(inputs, Mapping) else {},
         tool_response=data.get("tool_response"),
-        is_of_a_person=typed and not data.get("agent_id"),
+        is_of_a_person=not data.get("agent_id") and (name != "UserPromptSubmit" or is_typed(data, [prompt])),
     )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from memsweep.hooks.event import Client
-from memsweep.model.frozen import frozen, values_of
+from memsweep.model.frozen import frozen, replace, values_of
 from memsweep.regular import WRITING, json_object, read_regular
 
 _MOST_BYTES = 16 << 20
@@ -101,16 +101,20 @@ class HookFiles:
         except OSError:
             return []
 
-    def begin(self, path: Path, most_tries: int) -> SpoolEntry | None:
+    def begin(self, path: Path, most_tries: int, *, counting: bool = True) -> SpoolEntry | None:
         """An entry, counted as tried; None if it cannot be read, or has ended too many processes."""
         data = _read(path)
-        data["tries"] = data.get("tries", 0) + 1
+        data["tries"] = data.get("tries", 0) + counting
         try:
             entry = SpoolEntry(**{**data, "edited": tuple(data["edited"])})
         except (TypeError, KeyError):
             return None
         _write(path, data)
         return entry if entry.tries <= most_tries else None
+
+    def go_on(self, path: Path, entry: SpoolEntry) -> None:
+        """Count the tries of an entry anew: a part of it is done, and the next one is being tried."""
+        _write(path, values_of(replace(entry, tries=1)))
 
     def finish(self, path: Path) -> None:
         path.unlink(missing_ok=True)

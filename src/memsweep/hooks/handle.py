@@ -20,7 +20,10 @@ def handle(event: Event, settings: Settings, open_app: OpenApp = own_app) -> tup
     """The answer, and in a word what was done."""
     files = HookFiles(settings.home)
     if event.name == DRAIN:
-        return None, background.drain(settings, files, open_app)
+        outcome = background.drain(settings, files, open_app)
+        if outcome.startswith("did") and files.spooled():  # time was up
+            background.start_draining(files)
+        return None, outcome
     if not event.is_of_a_person:
         return None, "skipped: no person's"
     if not settings.hooks.enabled or files.off()[0]:

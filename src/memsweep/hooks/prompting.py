@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
+from memsweep.clock import new_id
 from memsweep.hooks.session import Session
 from memsweep.model.injected import injected, without_injected
 from memsweep.model.text import excerpt
@@ -64,13 +65,13 @@ def recalled_text(prompt: str, hits: Iterable[Hit], before: Collection[str], hoo
     least = least_relevance(prompt, hooks)
     fresh = [hit for hit in hits if hit.relevance >= least and _id(hit) not in before]
     lines, shown = _fitting(fresh, hooks.prompt_tokens)
-    return (injected("\n".join([_HEAD, *lines])) if lines else ""), shown
+    return (injected("\n".join([_HEAD, *lines]), new_id("told")) if lines else ""), shown
 
 
 def _fitting(hits: Iterable[Hit], budget: int) -> tuple[list[str], list[str]]:
     lines: list[str] = []
     shown: list[str] = []
-    left = budget - estimate_tokens(injected(_HEAD))
+    left = budget - estimate_tokens(injected(_HEAD, new_id("told")))
     for hit in hits:
         line = _line(hit)
         if estimate_tokens(line) + 1 <= left:
@@ -81,11 +82,14 @@ def _fitting(hits: Iterable[Hit], budget: int) -> tuple[list[str], list[str]]:
 
 
 def _line(hit: Hit) -> str:
+    from memsweep.model.visible import visible  # late: most prompts are told nothing
+
     passage = hit.passage
     if passage.code is not None:
         symbol = f" {passage.code.symbol}" if passage.code.symbol else ""
-        return f"- {passage.code.path}:{passage.first_line}{symbol}"
-    return f"- {excerpt(passage.text, _MOST_CHARS)} ({passage.created_at:%Y-%m-%d}, {_id(hit)})"
+        return f"- [{passage.origin.tier}] {visible(f'{passage.code.path}:{passage.first_line}{symbol}')}"
+    text = visible(excerpt(passage.text, _MOST_CHARS))
+    return f"- [{passage.origin.tier}] {text} ({passage.created_at:%Y-%m-%d}, {_id(hit)})"
 
 
 def _id(hit: Hit) -> str:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.context.service import ContextWindow
     from memsweep.model.origin import Origin
+    from memsweep.model.quarantine import Quarantine
     from memsweep.operation import Sync
     from memsweep.services.memory import Memory
     from memsweep.settings import Settings
@@ -45,7 +46,9 @@ class Session:
         from memsweep.model.origin import Origin
 
         origin = Origin("hook", CLIENT_NAMES[event.client], session=event.session, tool=event.tool, tier="person")
-        return cls(open_app(settings, origin, event.folder), files, event, open_app)
+        app = open_app(settings, origin, event.folder)
+        app.quarantine = _quarantine(settings)
+        return cls(app, files, event, open_app)
 
     @property
     def memory(self) -> Memory:
@@ -60,3 +63,11 @@ class Session:
 
     def keep(self, part: Part, state: dict[str, Any]) -> None:
         self.files.keep_session(self.event.session, part, state)
+
+
+def _quarantine(settings: Settings) -> Quarantine:
+    """What is not told to a model that did not ask. Of indexed code only places are told."""
+    from memsweep.model.quarantine import Quarantine
+
+    own, more = settings.quarantine, settings.hooks.quarantine
+    return Quarantine((*own.tiers, *more), 0.0 if more else own.days, files="import" in own.tiers)

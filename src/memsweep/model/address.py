@@ -35,7 +35,9 @@ def parse_address(url: str) -> Address:
         port = parts.port
     except ValueError:
         raise ValueError("is not an address") from None  # what Python says may quote the password
-    if parts.scheme not in SCHEMES or not parts.hostname or port == 0:
+    # A password in which some sign stands unescaped ends there, and the rest of it is taken for something else.
+    torn = "@" in parts.path + parts.fragment or ("@" in parts.query and "@" not in parts.netloc)
+    if parts.scheme not in SCHEMES or not parts.hostname or port == 0 or torn:
         raise ValueError("is not an address")
     said = dict(parse_qsl(parts.query, keep_blank_values=True))
     if unknown := sorted(said.keys() - set(PARAMETERS)):

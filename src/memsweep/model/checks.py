@@ -6,11 +6,41 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.model.text import check_text, refuse_lone_surrogate
+from memsweep.model.decay import kept
+from memsweep.model.text import MAX_TEXT_BYTES, check_text, refuse_lone_surrogate
 
 MAX_LABEL = 200
 MAX_ITEMS = 1000
 """Of one call."""
+MOST_VALUES = 200_000
+"""In all lists and objects of an argument, or of a message."""
+MOST_BYTES = {
+    "query": 32_000,  # more is not read for its meaning
+    "metadata": 64 * 1024,
+    **dict.fromkeys(("text", "summary", "content", "segments", "messages", "bookmark"), MAX_TEXT_BYTES),
+    "load.text": 512 * 1024 * 1024,
+    "add_transcript.text": 256 * 1024 * 1024,
+}
+"""Of a text in an argument, by its name, or by the names of the call and the argument."""
+MOST_OTHER_BYTES = 4096
+"""Of an id, a name, a path and whatever else has no line above."""
+
+
+def within_limits(name: str, value: object, call: str = "") -> None:
+    """Refuse an argument that is longer than anything its call could use: every call is bounded by its input."""
+    most = MOST_BYTES.get(f"{call}.{name}") or MOST_BYTES.get(name, MOST_OTHER_BYTES)
+    left, values = [value], 1
+    while left:
+        each = left.pop()
+        match each:
+            case str():
+                if len(each) > most // 4 and (size := len(each.encode("utf-8", "surrogatepass"))) > most:
+                    raise BadInput(f"{name} has {size:,} bytes; at most {most:,} are accepted.", hint="Shorten it.")
+            case list() | tuple() | set() | frozenset() | Mapping():
+                values += len(each) * (2 if isinstance(each, Mapping) else 1)
+                if values > MOST_VALUES:
+                    raise BadInput(f"{name} has more than {MOST_VALUES:,} values.", hint="Split it.")
+                left += [*each, *each.values()] if isinstance(each, Mapping) else each
 
 
 def label(value: object, what: str) -> str:
@@ -46,7 +76,7 @@ def plain_text(value: object, what: str) -> str:
 def share(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:  # NaN is neither
         raise BadInput(f"{what} must be a number from 0 to 1, not {value!r:.80}.")
-    return float(value)
+    return kept(value)
 
 
 def flag(value: object, what: str) -> bool:

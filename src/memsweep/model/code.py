@@ -9,6 +9,7 @@ from typing import Literal
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import NamedThing
+from memsweep.model.text import name_key
 
 LISTED = "listed"
 """Where the hash of a file stands: this root lists the file, and its memory is another root's."""
@@ -41,7 +42,7 @@ class FileMark:
 
     stamp: str
     digest: str
-    """With the rules that its content has passed before it (`rules4:…`); none in older indexes."""
+    """With the rules that its content has passed before it (`rules5:…`); none in older indexes."""
     read_at_ns: int
 
 
@@ -86,6 +87,12 @@ class CodeLink:
     subject: NamedThing
     relation: str
     object: NamedThing
+
+
+def are_one(link: CodeLink, subject: int, target: int) -> bool:
+    """Whether a merge has made the two ends of a link one, given their keys: it says nothing then."""
+    names = ((name_key(thing.name), name_key(thing.type)) for thing in (link.subject, link.object))
+    return subject == target and len({*names}) == 2
 
 
 def things_of(files: Iterable[FileWrite]) -> dict[NamedThing, None]:

@@ -8,13 +8,15 @@ be without them, to the last digit. Pure.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable
+from typing import Annotated, NamedTuple
 
+from memsweep.model import columns as c
+from memsweep.model import forms as f
 from memsweep.model.decay import age_days, confirmed, corrected, restated
 from memsweep.model.merging import Strength
 from memsweep.model.times import from_micros
-from memsweep.model.vocabulary import Act
+from memsweep.model.vocabulary import ACTS, Act
 
 
 class FactState(NamedTuple):
@@ -29,6 +31,26 @@ class FactState(NamedTuple):
     invalid_at: int | None = None
 
 
+def _as_text(state: FactState) -> str:
+    return json.dumps(list(state))
+
+
+def from_text(stored: str) -> FactState:
+    weight, seen, evidence, explicit, *times = json.loads(stored)
+    return FactState(weight, seen, evidence, bool(explicit), *times)
+
+
+# What is damaged counts no more than what was taken back: the fact stays as it is.
+_STATE = c.JSON.but(
+    fits=f.or_null(f.anything),
+    null=True,
+    to_file=_as_text,
+    from_file=from_text,
+    to_node=_as_text,
+    from_node=from_text,
+)
+
+
 class Contribution(NamedTuple):
     """One act on a relation.
 
@@ -41,20 +63,20 @@ class Contribution(NamedTuple):
     | end              |                                             | holds no more: another fact took its place     |
     """
 
-    relation: int
-    act: Act
-    at: int
-    rate: float = 1.0
-    value: float | None = None
-    explicit: bool = False
-    valid_at: int | None = None
-    origin: int | None = None
-    memory: int | None = None
+    relation: Annotated[int, c.LINK.but(found_by="fact")]
+    act: Annotated[Act, c.choice(*ACTS)]
+    at: Annotated[int, c.MOMENT.but(remedy=f.drop)]
+    rate: Annotated[float, c.SHARE] = 1.0
+    value: Annotated[float | None, c.MAYBE_SHARE.but(remedy=f.drop)] = None
+    explicit: Annotated[bool, c.FLAG.but(remedy=f.drop, default=None)] = False
+    valid_at: Annotated[int | None, c.MAYBE_MOMENT] = None
+    origin: Annotated[int | None, c.MAYBE_LINK] = None
+    memory: Annotated[int | None, c.MAYBE_LINK] = None
     """The memory that said it."""
-    before: FactState | None = None
-    after: FactState | None = None
-    key: int = 0
-    trash: int | None = None
+    before: Annotated[FactState | None, _STATE] = None
+    after: Annotated[FactState | None, _STATE] = None
+    key: Annotated[int, c.KEY] = 0
+    trash: Annotated[int | None, c.TRASH] = None
     """The receipt of what took it back."""
 
 
@@ -151,22 +173,3 @@ class Speaker(NamedTuple):
 
     def act(self, act: Act, relation: int, before: FactState | None) -> Contribution:
         return Contribution(relation, act, self.at, self.rate, origin=self.origin, memory=self.memory, before=before)
-
-
-def as_text(state: FactState | None) -> str | None:
-    """As it is stored."""
-    return None if state is None else json.dumps(list(state))
-
-
-def from_text(stored: Any) -> FactState | None:
-    if stored is None:
-        return None
-    weight, seen, evidence, explicit, *times = json.loads(stored)
-    return FactState(weight, seen, evidence, bool(explicit), *times)
-
-
-def stored_contribution(row: Sequence[Any]) -> Contribution:
-    """From the columns that every engine gives."""
-    relation, act, at, rate, value, explicit, valid_at, origin, memory, before, after, key, trash = row
-    values = (relation, act, at, rate, value, bool(explicit), valid_at, origin, memory)
-    return Contribution(*values, from_text(before), from_text(after), key, trash)

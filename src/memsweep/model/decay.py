@@ -60,19 +60,24 @@ def faded(base: float, rate: float, days: float) -> float:
 
 def confirmed(base: float, rate: float, days: float, gain: float = CONFIRM_GAIN) -> float:
     """The new base when a fact is confirmed now: its clock begins anew."""
-    return clamp(faded(base, rate, days) + gain)
+    return kept(faded(base, rate, days) + gain)
 
 
 def restated(base: float, rate: float, days: float, weight: float | None = None) -> float:
     """The new base when a fact is stated again: the larger weight, or a little more if it is only mentioned."""
-    return confirmed(base, rate, days, MENTION_GAIN) if weight is None else max(faded(base, rate, days), clamp(weight))
+    return confirmed(base, rate, days, MENTION_GAIN) if weight is None else kept(max(faded(base, rate, days), weight))
 
 
 def corrected(base: float, rate: float, days: float, loss: float = CORRECT_LOSS) -> float:
     """The base that makes a fact count `loss` less now, without starting its clock anew."""
     left = max(0.0, faded(base, rate, days) - loss)
-    return clamp(left / rate ** max(0.0, days))
+    return kept(left / rate ** max(0.0, days))
 
 
 def clamp(value: float) -> float:
     return min(1.0, max(0.0, value))
+
+
+def kept(value: float) -> float:
+    """A base as it is stored: with no more digits than every engine gives back, so that equals stay equal."""
+    return float(f"{clamp(value):.12g}")

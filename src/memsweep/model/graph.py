@@ -119,6 +119,11 @@ class Entity:
     relations: int
 
 
+def by_name(entity: Entity) -> tuple[str, str, str]:
+    """Where an entity stands among its equals: by what every engine has, and compares alike."""
+    return entity.name, entity.type, entity.id
+
+
 class NamedEntities(NamedTuple):
     """What a listing of entities asks for: a part of a name, or its beginning; in the forms that are compared."""
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from memsweep.model import forms as f
+from memsweep.model.columns import JSON, KEY, LINK, MAYBE_LINK, WORD
 from memsweep.model.merging import Place, Strength
 
 Name = tuple[str, str]
@@ -114,11 +116,11 @@ class Mention(NamedTuple):
 class Alias(NamedTuple):
     """Another name of an entity; `receipt` is the merge that made it one."""
 
-    name_key: str
-    type_key: str
-    name: str
-    entity: int
-    receipt: int | None
+    name_key: Annotated[str, WORD]
+    type_key: Annotated[str, WORD]
+    name: Annotated[str, WORD]
+    entity: Annotated[int, LINK]
+    receipt: Annotated[int | None, MAYBE_LINK]
 
     @property
     def full_name(self) -> Name:
@@ -127,6 +129,9 @@ class Alias(NamedTuple):
 
 UNMENTIONED = "unmentioned"
 """A move of this kind says which chunk mentioned which entity, and whose mention it was, until that was taken back."""
+
+
+_NUMBER = MAYBE_LINK.but(fits=f.or_null(f.whole()), remedy=f.drop)
 
 
 class Move(NamedTuple):
@@ -148,10 +153,10 @@ class Move(NamedTuple):
     `place` tells moves of one receipt apart and grows; who adds one leaves it to the engine.
     """
 
-    receipt: int
-    kind: str
-    a: int
-    b: int | None = None
-    c: int | None = None
-    said: Any = None
-    place: int = 0
+    receipt: Annotated[int, LINK]
+    kind: Annotated[str, WORD]
+    a: Annotated[int, LINK]
+    b: Annotated[int | None, _NUMBER] = None
+    c: Annotated[int | None, _NUMBER] = None
+    said: Annotated[Any, JSON] = None
+    place: Annotated[int, KEY.but(in_file="rowid")] = 0

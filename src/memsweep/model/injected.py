@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 _NAME = "memsweep-memory"
-_FRAMED = re.compile(rf"<{_NAME}>.*?(?:</{_NAME}>|\Z)", re.S)
+_FRAMED = re.compile(rf"<({_NAME}(?:-\w+)?)>.*?(?:</\1>|\Z)", re.S)
 
 
-def injected(text: str) -> str:
-    """Text in the frame; marks of the same kind inside it are broken."""
-    inner = text.replace(f"<{_NAME}", f"<\u200b{_NAME}").replace(f"</{_NAME}", f"</\u200b{_NAME}")
-    return f"<{_NAME}>\n{inner}\n</{_NAME}>"
+def injected(text: str, nonce: str) -> str:
+    """Text in a frame that it cannot leave: its name has a part that nobody knows before, and no other is inside."""
+    from memsweep.model.visible import visible  # late: most prompts are told nothing
+
+    return f"<{_NAME}-{nonce}>\n{visible(text)}\n</{_NAME}-{nonce}>"
 
 
 def without_injected(text: str) -> str:
     """What others said around it."""
-    return _FRAMED.sub("", text) if f"<{_NAME}>" in text else text
+    return _FRAMED.sub("", text) if f"<{_NAME}" in text else text

@@ -13,8 +13,9 @@ from typing import Literal, get_args
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import Filters, HeldBack, Kind
 
-State = Literal["current", "stale", "pinned", "superseded", "quarantined", "expiring"]
-"""`current` is what search can find: neither stale, superseded nor in quarantine. `expiring` has a date of expiry."""
+State = Literal["current", "stale", "pinned", "superseded", "quarantined", "expiring", "expired"]
+"""`current` is what search can find: neither stale, superseded nor in quarantine. `expiring` has a date of expiry. What
+has expired is in no listing but its own, unless it is asked for."""
 STATES: tuple[State, ...] = get_args(State)
 MOST_LISTED = 200
 SHOWN_CHARACTERS = 400
@@ -23,12 +24,18 @@ SHOWN_CHARACTERS = 400
 
 @dataclass(frozen=True, slots=True)
 class ListFilters:
-    """Which memories are listed; `back` is what is in quarantine at the moment."""
+    """Which memories are listed; `back` is what is in quarantine or has expired at the moment."""
 
     filters: Filters = field(default_factory=Filters)
     door: str | None = None
     state: State | None = None
     back: HeldBack | None = None
+
+    @property
+    def expired_by(self) -> int | None:
+        """The moment at which expired ones are told from others; None where both are listed."""
+        asked_for = self.filters.include_expired and self.state not in ("expiring", "expired")
+        return None if self.back is None or asked_for else self.back.expired_by
 
     def accept(self, origin: Origin) -> bool:
         return self.filters.accept(origin) and self.door in (None, origin.door)
@@ -61,6 +68,7 @@ class ListedMemory:
     language: str | None = None
     quarantine: str = ""
     """How long search leaves it out, in words; empty if it does not."""
+    expired: bool = False
 
     @property
     def kind(self) -> Kind:

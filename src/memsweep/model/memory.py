@@ -225,6 +225,7 @@ class Memory:
     released_at: datetime | None = None
     """When somebody let it out of quarantine."""
     quarantine: str = ""
+    expired: bool = False
     """How long it stays out of search, in words; empty if it does not."""
     revisions: int = 0
     """How many earlier forms of it are kept."""

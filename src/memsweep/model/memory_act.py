@@ -7,13 +7,15 @@ well. Taking some acts away and doing the others again gives the memory as it wo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from memsweep.model import columns as c
+from memsweep.model import forms as f
 from memsweep.model.memory import MemoryDraft, StatedIn
 from memsweep.model.revision import MemoryText
 from memsweep.model.text import name_key
 from memsweep.model.times import micros_or_none
-from memsweep.model.vocabulary import ActOnMemory
+from memsweep.model.vocabulary import ACTS_ON_MEMORIES, ActOnMemory
 
 Place = tuple[int, int]
 """A chunk by its position in the memory, and an entity that it mentions."""
@@ -29,15 +31,15 @@ class MemoryAct(NamedTuple):
     `text` is the hash of it, in hex: the text is that of the memory, or of one of its revisions.
     """
 
-    memory: int
-    act: ActOnMemory
-    at: int
-    origin: int | None
-    said: Mapping[str, Any]
-    receipt: int | None = None
+    memory: Annotated[int, c.LINK.but(found_by="of")]
+    act: Annotated[ActOnMemory, c.choice(*ACTS_ON_MEMORIES)]
+    at: Annotated[int, c.MOMENT.but(remedy=f.drop)]
+    origin: Annotated[int | None, c.MAYBE_LINK]
+    said: Annotated[Mapping[str, Any], c.OBJECT.but(remedy=f.drop, default=None, in_words=True)]
+    receipt: Annotated[int | None, c.MAYBE_LINK] = None
     """Of the update: undoing it takes the act back."""
-    key: int = 0
-    trash: int | None = None
+    key: Annotated[int, c.KEY] = 0
+    trash: Annotated[int | None, c.TRASH] = None
     """The receipt of what took it back."""
 
     @property
@@ -155,7 +157,7 @@ def _step(state: MemoryState | None, act: MemoryAct) -> MemoryState | None:
             by=tuple(dict.fromkeys(by)),
             tags=tuple(dict.fromkeys([*state.tags, *said.get("tags", ())])),
             metadata={**state.metadata, **said.get("metadata", {})},
-            expires_at=said.get("expires_at", state.expires_at),
+            expires_at=said.get("expires_at", _still_to_come(state.expires_at, act.at)),
         )
     return state._replace(
         text=act.text or state.text,
@@ -163,6 +165,11 @@ def _step(state: MemoryState | None, act: MemoryAct) -> MemoryState | None:
         tags=tuple(said.get("tags", state.tags)),
         metadata=said.get("metadata", state.metadata),
     )
+
+
+def _still_to_come(expires_at: int | None, at: int) -> int | None:
+    """What is said after it has expired holds again, without that date."""
+    return None if expires_at is None or expires_at <= at else expires_at
 
 
 def _made(act: MemoryAct) -> MemoryState:
@@ -238,6 +245,11 @@ class ExistingMemory(NamedTuple):
     def with_labels_of(self, draft: MemoryDraft) -> tuple[list[str], dict[str, Any]]:
         """The tags and the metadata of both."""
         return list(dict.fromkeys([*self.tags, *draft.tags])), {**self.metadata, **draft.metadata}
+
+    def expiring_with(self, draft: MemoryDraft, at: int) -> int | None:
+        """When it expires, said again at a moment."""
+        given = micros_or_none(draft.expires_at)
+        return _still_to_come(self.expires_at, at) if given is None else given
 
     def stating(self, chunks: Sequence[int], pieces: int, origin: int | None) -> StatedIn:
         """A chunk for each new piece: it may have been cut into fewer when it was stored."""

@@ -181,6 +181,9 @@ def _merges_of(contenders: Iterable[Contender]) -> list[int]:
 
 # taking a merge apart
 
+MERGED_MENTION = "mention"
+"""What a merge writes down of a mention."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:

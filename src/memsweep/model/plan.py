@@ -36,7 +36,7 @@ NAMING_MEMORIES = ("kept", "superseded_by")
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
-class MemoryRow(NamedTuple):
+class SurveyedMemory(NamedTuple):
     """What strategies know of a memory. Times are microseconds since 1970."""
 
     key: int
@@ -78,7 +78,7 @@ class SurveyedRelation(NamedTuple):
 class Survey:
     """The live rows that the strategies asked for; what nobody asked for is empty."""
 
-    memories: Sequence[MemoryRow] = ()
+    memories: Sequence[SurveyedMemory] = ()
     chunk_counts: Mapping[int, int] = field(default_factory=dict)
     lone_chunks: Sequence[tuple[int, int]] = ()
     """Chunks and the memory they name, where that memory is not live."""

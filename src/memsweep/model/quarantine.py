@@ -1,4 +1,4 @@
-"""What stays out of search until somebody releases it, or until its time is over. Pure.
+"""What stays out of search: what is held back until somebody releases it or its time is over, what has expired. Pure.
 
 A memory is held back by the tier of its origin. A fact is, while everybody who states or confirms it is of such a tier;
 an entity, while all that speaks of it is held back.
@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.model.frozen import field, fields_of, frozen
+from memsweep.model.frozen import frozen, replace
 from memsweep.model.search import Filters, HeldBack
 from memsweep.model.times import days_ago, to_micros
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 @frozen
 class Quarantine:
-    """Tiers whose memories are held back, and for how many days; 0: until they are released."""
+    """Tiers whose memories are held back, for how many days (0: until they are released), and if files are, too."""
 
     tiers: tuple[str, ...] = ()
     days: float = 30.0
+    files: bool = True
 
-    def held_back(self, now: datetime) -> HeldBack | None:
-        """What is held back at a moment; nothing if nothing is."""
-        if not self.tiers:
-            return None
-        return HeldBack(tuple(self.tiers), to_micros(days_ago(now, self.days)) if self.days else None)
+    def held_back(self, now: datetime) -> HeldBack:
+        """What is left out at a moment."""
+        since = to_micros(days_ago(now, self.days)) if self.tiers and self.days else None
+        return HeldBack(tuple(self.tiers), since, to_micros(now), self.files)
 
     def until(self, memory: Memory | ListedMemory, now: datetime) -> str:
         """How long a memory stays in quarantine, in words; empty if it is in none."""
@@ -43,29 +43,13 @@ class Quarantine:
         return f"until {end:%Y-%m-%d %H:%M} UTC, or until it is released" if end > now else ""
 
 
-@frozen
-class FiltersInQuarantine(Filters):
-    """Filters that also leave out what is held back, which nobody can ask for."""
-
-    back: HeldBack | None = field(default=None, repr=False)
-
-    @property
-    def held_back(self) -> HeldBack | None:
-        return self.back
-
-    @property
-    def may_be_loose(self) -> bool:
-        return Filters(**_values(self)).may_be_loose
-
-
-def leaving_out(filters: Filters, back: HeldBack | None) -> Filters:
-    if back is None:
-        return filters
-    return FiltersInQuarantine(**_values(filters), back=back)
-
-
-def _values(filters: Filters) -> dict[str, Any]:
-    return {name: getattr(filters, name) for name in fields_of(Filters)}
+def leaving_out(filters: Filters, back: HeldBack) -> Filters:
+    """The filters with what is left out beside what they ask for; as of a date, what had expired by then."""
+    if filters.include_expired:
+        back = back._replace(expired_by=None)
+    elif filters.as_of is not None:
+        back = back._replace(expired_by=to_micros(filters.as_of))
+    return replace(filters, held_back=back)
 
 
 class Provenance(NamedTuple):

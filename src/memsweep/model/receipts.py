@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NamedTuple
@@ -94,7 +94,7 @@ def details_of(
     left = None
     if purge_days is not None and held.items and row.purged_at is None:
         left = max(0.0, (row.created_at + timedelta(days=purge_days) - now) / timedelta(days=1))
-    totals = Totals(*(_number(row.counts.get(name)) for name in _COUNTED))
+    totals = totals_of(row)
     return ReceiptDetails(
         id=row.id,
         plan_id=row.plan_id,
@@ -124,6 +124,24 @@ def state_of(row: StoredReceipt, moved: Totals, held: Held) -> State:
     if (moved.memories > held.memories or moved.entities > held.entities) and not held.revisions:
         return "partly undone" if held.items else "undone"
     return "applied"
+
+
+def still_gone(receipts: Iterable[StoredReceipt], held: Mapping[int, Held]) -> Totals:
+    """Return what prunes and deletions took that is in the trash or purged; a merge or an edit takes nothing away."""
+    gone = Totals()
+    for each in receipts:
+        if each.action not in ("prune", "delete"):
+            continue
+        if each.purged_at is None:
+            kept = held.get(each.key, Held())
+            gone = gone.plus(Totals(memories=kept.memories, entities=kept.entities, relations=kept.relations))
+        elif each.undone_at is None:
+            gone = gone.plus(totals_of(each))
+    return gone
+
+
+def totals_of(row: StoredReceipt) -> Totals:
+    return Totals(*(_number(row.counts.get(name)) for name in _COUNTED))
 
 
 def _number(value: object) -> int:

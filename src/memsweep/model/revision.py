@@ -8,8 +8,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from memsweep.model import columns as c
+from memsweep.model import forms as f
+from memsweep.model.graph_rows import Move
 from memsweep.model.text import content_hash
 from memsweep.model.workspace import EmbeddingModel
 
@@ -35,6 +38,10 @@ class Piece(NamedTuple):
     """Those it mentions, by their keys."""
     handed_in: tuple[tuple[int, int], ...] = ()
     """Those of them that somebody else has handed in, each with the origin of that."""
+    key: int = 0
+    """Of the chunk, where there is one."""
+    noted: tuple[Move, ...] = ()
+    """What merges, splits and retractions wrote down of its mentions; with the new entity of a split."""
 
     def mentioning(self, now: Mapping[int, int]) -> Piece:
         """The same where other entities stand for some, by their keys; what has none is no longer mentioned."""
@@ -80,25 +87,16 @@ class MemoryText(NamedTuple):
         return content_hash(self.text)
 
 
-class NewRevision(NamedTuple):
-    """What something was before it changed: its kind, its key, and its values as JSON can have them."""
-
-    receipt: int
-    kind: str
-    item: int
-    at: int
-    before: Mapping[str, Any]
-
-
 class Revision(NamedTuple):
-    """The same, stored: `key` grows with time."""
+    """An item before it changed in place, held by the receipt of the change; `key` grows with time."""
 
-    key: int
-    receipt: int
-    kind: str
-    item: int
-    at: int
-    before: Mapping[str, Any]
+    receipt: Annotated[int, c.LINK]
+    kind: Annotated[str, c.WORD]
+    item: Annotated[int, c.LINK]
+    at: Annotated[int, c.MOMENT]
+    before: Annotated[Mapping[str, Any], c.OBJECT.but(remedy=f.drop, default=None, in_words=True)]
+    """Its values as JSON can have them."""
+    key: Annotated[int, c.KEY] = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,5 +209,6 @@ def _kept(piece: Piece) -> dict[str, Any]:
 
 def _piece(kept: Mapping[str, Any]) -> Piece:
     others = tuple((entity, origin) for entity, origin in kept.get("handed_in", ()))
-    known = {**kept, "entities": tuple(kept["entities"]), "handed_in": others}
+    noted = tuple(Move(*each) for each in kept.get("noted", ()))
+    known = {**kept, "entities": tuple(kept["entities"]), "handed_in": others, "noted": noted}
     return Piece(**{**known, "vector": base64.b64decode(kept["vector"])})

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from memsweep.model.code_place import CodePlace
-from memsweep.model.frozen import frozen, replace
+from memsweep.model.frozen import field, frozen, replace
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import Role
 from memsweep.model.times import from_micros, moment_or_none
@@ -22,10 +22,13 @@ KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
 
 
 class HeldBack(NamedTuple):
-    """Memories of these tiers that were made after a moment (in microseconds; at any time without one)."""
+    """What nobody recalls: memories of these tiers that were made after a moment (at any time without one), `files`
+    of the index among them or not, and those that have expired by a moment. Moments are microseconds."""
 
-    tiers: tuple[str, ...]
-    since: int | None
+    tiers: tuple[str, ...] = ()
+    since: int | None = None
+    expired_by: int | None = None
+    files: bool = True
 
 
 @frozen
@@ -51,11 +54,14 @@ class Filters:
     kind: Kind | None = None
     role: Role | None = None
     include_tests: bool = True
+    include_expired: bool = False
+    held_back: HeldBack | None = field(default=None, repr=False)
+    """Set by the service, and never by who asks."""
 
     @property
-    def held_back(self) -> HeldBack | None:
-        """What is in quarantine, and left out."""
-        return None
+    def asked(self) -> Filters:
+        """The same without what is held back."""
+        return replace(self, held_back=None)
 
     @property
     def any_role(self) -> bool:
@@ -66,7 +72,8 @@ class Filters:
     def may_be_loose(self) -> bool:
         """Whether something without tags, source or path may pass."""
         nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to, as_of=self.as_of)
-        asked = replace(self, include_stale=False, include_tests=True, tier=None, client=None, session=None)
+        of_memories = {"include_stale": False, "include_expired": False, "include_tests": True}
+        asked = replace(self.asked, **of_memories, tier=None, client=None, session=None)
         return asked == nothing_else
 
     def accept(self, origin: Origin) -> bool:
@@ -188,6 +195,7 @@ class Passage:
     """As its memory has it; a file that was verified has been seen since."""
     code: CodePlace | None = None
     origin: Origin = UNKNOWN
+    expires_at: datetime | None = None
     loose: Literal["fact", "segment"] | None = None
     """It is no chunk of a memory: `chunk_id` is the id of a relation or a segment, and `memory_id` is empty."""
 
@@ -210,6 +218,7 @@ class Hit:
     relevance: float = 0.0
     scope: str = ""
     """`personal` for what was found in the personal workspace."""
+    expired: bool = False
 
 
 @frozen

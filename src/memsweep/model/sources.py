@@ -7,7 +7,10 @@ from typing import Literal, NamedTuple
 
 
 def stands_alone(explicit: bool, evidence: int, statements: int) -> bool:
-    """Whether somebody stated it by itself, not only with memories (but for files), each of which counts once."""
+    """Whether somebody stated it by itself, not only with memories (but for files), each of which counts once.
+
+    Those in the trash count as well: the evidence still has theirs.
+    """
     return explicit and evidence > statements
 
 

@@ -22,8 +22,13 @@ WITHOUT_QUESTION = (*RULES, *ALIASES, "all")
 """Those that need nobody to say whose things they are about."""
 COLLECTED = (*RULES, "origin", *ALIASES, "all")
 """Those that name garbage."""
+DEFAULT = "stale_code"
 CHOSEN = "chosen"
 """Of a plan of what somebody named one by one; no strategy finds it."""
 SECRETS = "secrets"
 """The one that redacts in place."""
 NAMES = (*COLLECTED, SECRETS)
+
+
+class Unsaid(str):
+    """A strategy that is meant because nobody named one."""

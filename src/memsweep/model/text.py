@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from memsweep.errors import BadInput
 from memsweep.model.frozen import frozen
@@ -14,7 +15,9 @@ MAX_TEXT_BYTES = 10 * 1024 * 1024
 MAX_DESCRIPTION = 1000
 MAX_ECHO = 160  # how much of a value an error repeats
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_CREDENTIALS = re.compile("//[^/@]*@")
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_PARAMETERS = re.compile(r"\?(?:ca|sentinel|timeout)=")
+_WITHOUT_USER = re.compile(r"(?:\[[0-9a-f:.]*\]|[^/:?#\s]*)(?::\d+)?(?:[/?#].*)?", re.IGNORECASE)
 
 
 def check_text(value: object, what: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
@@ -102,13 +105,18 @@ def content_hash(text: str) -> bytes:
 
 _INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 """What is pasted along with a name and changes nothing. Joiners are not among it: they make other letters and signs."""
+_MARKS = re.compile(r"[^\w\s!-~]{64}")
+_BETWEEN_MARKS = "\N{COMBINING GRAPHEME JOINER}"
+"""Normalising sorts the marks on a letter, in a time that grows with the square of their number: between so many of
+them stands what they are not sorted across."""
 
 
 def name_key(name: str) -> str:
     """The form under which names are compared: Unicode-normalised, case-folded, single spaces, nothing invisible."""
     if not name.isascii():
         visible = name.translate(_INVISIBLE)
-        name = unicodedata.normalize("NFKC", visible if visible.strip() else name)
+        name = visible if visible.strip() else name
+        name = unicodedata.normalize("NFKC", _MARKS.sub(lambda marks: marks[0] + _BETWEEN_MARKS, name))
     return " ".join(name.casefold().split())
 
 
@@ -126,8 +134,13 @@ def case_key(name: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """An address as it may be shown."""
-    return _CREDENTIALS.sub("//***@", url)
+    """An address as it may be shown, however it was mistyped: nothing that stands before its last @, and of one that
+    has none only what cannot be a password."""
+    scheme = found.group() if (found := _SCHEME.match(url)) else ""
+    end = found.start() if (found := _PARAMETERS.search(url)) else len(url)
+    _, at, place = url[len(scheme) : end].rpartition("@")
+    shown = f"***@{place}" if at else place if _WITHOUT_USER.fullmatch(place) else "***"
+    return f"{scheme}{shown}{url[end:]}"
 
 
 def check_description(text: str) -> str:
@@ -135,3 +148,17 @@ def check_description(text: str) -> str:
     if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
         raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
     return check_text(text, "description") if text.strip() else ""
+
+
+class FoundName(Protocol):
+    """A name by rule, and in which of the texts it stands."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def texts(self) -> tuple[int, ...]: ...
+
+
+FindNames = Callable[[Sequence[str]], Sequence[FoundName]]
+"""The rules that find names in some texts."""

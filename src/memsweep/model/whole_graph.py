@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from memsweep.model.checks import MOST_BYTES
 from memsweep.model.graph import Edge, Entity
 from memsweep.model.memory import Stats
 from memsweep.model.search import Passage
 
-MAX_IMPORT_BYTES = 512 * 1024 * 1024
+MAX_IMPORT_BYTES = MOST_BYTES["load.text"]
 DoubtKind = Literal["generic_name", "near_duplicate", "dangling_fact", "contradiction"]
 
 
@@ -79,6 +80,8 @@ class Briefing:
     contradictory: tuple[Doubt, ...]
     stale: tuple[Edge, ...]
     names: Mapping[int, str]
+    tiers: Mapping[str, str] = field(default_factory=dict)
+    """How far the most trusted of those is trusted who state a fact, by its id."""
 
 
 class ExportedEntity(NamedTuple):

@@ -10,6 +10,7 @@ _LONGEST_TITLE = 40
 _DIGITS = 8
 _OTHERS = re.compile(r"[^a-z0-9]+")
 _NO_TEXT = "hex:"
+_MADE_NAME = re.compile(rf".+-[0-9a-f]{{{_DIGITS}}}")
 
 
 def workspace_name(title: str, owner: str, attempt: int = 0) -> str:
@@ -17,6 +18,11 @@ def workspace_name(title: str, owner: str, attempt: int = 0) -> str:
     identity = f"{owner}\0{attempt}" if attempt else owner
     digits = hashlib.blake2b(identity.encode(), digest_size=_DIGITS // 2).hexdigest()
     return f"{slug(title)}-{digits}"
+
+
+def is_made_name(name: str) -> bool:
+    """Return whether a name looks like one of `workspace_name`, which nobody chooses by accident."""
+    return _MADE_NAME.fullmatch(name) is not None
 
 
 def slug(title: str) -> str:

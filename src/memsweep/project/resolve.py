@@ -5,14 +5,14 @@ An explicit name never comes here. Then: the settings, `.memsweep.toml`, the git
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from itertools import count
 from typing import Literal, Protocol
 
 from memsweep.model.frozen import frozen
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.project.locate import Project
-from memsweep.project.naming import workspace_name
+from memsweep.project.naming import is_made_name, workspace_name
 
 Why = Literal["settings", "file", "git", "default"]
 
@@ -50,7 +50,7 @@ def resolve(
     reserved: tuple[str, ...],
     is_trusted: Callable[[str], bool],
 ) -> Place:
-    """`owner`: how the registry knows the project. `reserved`: names that no project gets without being trusted."""
+    """`owner`: how the registry knows the project. `reserved`: workspaces that are made for no single project."""
     if configured:
         return Place(configured, "settings", registry.owner_of(configured) is not None, project=project)
     if project is None:
@@ -59,16 +59,25 @@ def resolve(
     refused = ""
     if named:
         known = registry.owner_of(named)
-        if known == owner or (known is None and named not in reserved):
-            return Place(named, "file", known is not None, owner, project)
-        if is_trusted(named):
-            return Place(named, "file", known is not None, "", project)
+        if known == owner or is_trusted(named):
+            is_own = known == owner or (known is None and named not in reserved)
+            return Place(named, "file", known is not None, owner if is_own else "", project)
         refused = named
     if not project.is_git:
         exists = registry.owner_of(DEFAULT_WORKSPACE) is not None
         return Place(DEFAULT_WORKSPACE, "default", exists, project=project, refused=refused)
     name, exists = _own(project, owner, registry)
     return Place(name, "git", exists, owner, project, refused)
+
+
+def claimed_by(workspace_id: str, owner: str, known: str | None, trusted: Mapping[str, Collection[str]]) -> str:
+    """Return another project that chose the name of a workspace, unless a person agreed to share it with that.
+
+    `known`: the project that the workspace was made for, None if it is not made; `trusted`: what each project may use.
+    """
+    if known in ("", owner) or workspace_id in trusted.get(owner, ()) or (known and is_made_name(workspace_id)):
+        return ""
+    return known or min((each for each, names in trusted.items() if each and workspace_id in names), default="")
 
 
 def without_registry(project: Project | None, owner: str) -> Place:

@@ -9,10 +9,10 @@ from functools import partial
 from memsweep.errors import BadInput, StoreCorrupt
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.places import working_directory
-from memsweep.project.installation import owner_in
+from memsweep.project.installation import owner_in, path_of
 from memsweep.project.locate import Project, locate
-from memsweep.project.resolve import Place, Registry, resolve, without_registry
-from memsweep.project.trust import is_trusted
+from memsweep.project.resolve import Place, Registry, claimed_by, resolve, without_registry
+from memsweep.project.trust import is_trusted, trusted
 from memsweep.settings import Settings
 
 
@@ -46,6 +46,11 @@ class Resolver:
             self._place = self._resolved()
         return self._place
 
+    @property
+    def known_place(self) -> Place | None:
+        """The place, if anybody has asked for it."""
+        return self._place
+
     def look_again(self) -> None:
         """Something has changed that the workspace depends on."""
         self._place = None
@@ -61,6 +66,23 @@ class Resolver:
         if self._project is None or self._project[0] != folder:
             self._project = folder, locate(folder) if folder else None
         return self._project[1]
+
+    def claimed_by(self, workspace_id: str) -> str:
+        """Return another project whose file chose the name of a workspace that something is put into from here."""
+        if workspace_id in (DEFAULT_WORKSPACE, self._settings.personal):
+            return ""
+        known = self._registry().owner_of(workspace_id)
+        return "" if known == "" else claimed_by(workspace_id, self.owner(), known, self._trusted())
+
+    def _trusted(self) -> dict[str, list[str]]:
+        """What each project of this store may use, and what may be used where there is none."""
+        store, home = self._settings.store, self._settings.home
+        known = trusted(home)
+        return {
+            owner: names
+            for owner, names in known.items()
+            if not owner or ((path := path_of(owner, store, home)) is not None and os.path.isabs(path))
+        }
 
     def _resolved(self) -> Place:
         settings, owner = self._settings, "" if self._settings.workspace else self.owner()

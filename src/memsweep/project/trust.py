@@ -1,4 +1,4 @@
-"""What a person agreed to once: that a project may use a workspace which is not its own. Kept in the home."""
+"""What a person agreed to once: that a project may use a workspace whose name it chose, or shares it. In the home."""
 
 from __future__ import annotations
 
@@ -14,10 +14,15 @@ _LONGEST = 1024**2
 
 
 def is_trusted(home: Path, owner: str, workspace_id: str) -> bool:
+    return workspace_id in trusted(home).get(owner, [])
+
+
+def trusted(home: Path) -> dict[str, list[str]]:
+    """Return what `read_trust` does; where that cannot be read, nobody agreed to anything."""
     try:
-        return workspace_id in read_trust(home).get(owner, [])
+        return read_trust(home)
     except BadSetting:
-        return False  # in doubt nobody agreed
+        return {}
 
 
 def read_trust(home: Path) -> dict[str, list[str]]:

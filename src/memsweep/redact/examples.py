@@ -34,13 +34,18 @@ _NUMBER = re.compile(r"[~+v-]?\d+(?:[-.,:/x]\d+)*(?:[-_]?[A-Za-z]+(?:[-_][A-Za-z
 # snake_case_2, dotted.name, kebab-words-v2: parts that are words or short numbers
 _WORDS = re.compile(r"(?:[A-Za-z]+\d{0,2}|\d{1,4})(?:[-_./:]+(?:[A-Za-z]+\d{0,2}|\d{1,4}))*[-_./:]?")
 _CAMEL = re.compile(r"(?:[A-Z]{1,6}\d{0,5}){0,3}(?:[A-Z][a-z]+\d{0,5})+")
-_CODE = re.compile(r"[()\[\]{}]|->|::|=>|==|\\[\w$]|\A[\w.]+\.[A-Za-z_]", re.ASCII)
+_CODE = re.compile(r"[()\[\]{}]|->|::|=>|==(?!\Z)|\\[\w$]|\A[\w.]+\.[A-Za-z_]", re.ASCII)
 _HASH = re.compile(r"(?:pbkdf2|scrypt|sha\d*|argon2\w*|bcrypt|md5)[:$(]")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|[A-Za-z][A-Za-z0-9+.-]*://.*|(?:\.{0,2}|~)/.*", re.DOTALL)
 _DIGIT = re.compile(r"\d")
 _LETTER = re.compile(r"[^\W\d_]")
 _SYMBOL_INSIDE = re.compile(r"\w[!@#$%^&*?|~]+\w")
 _IN_ADDRESSES = frozenset("password passwd pass pwd pw secret token pswd".split())
+_PUBLIC_ENDS = tuple(
+    "CxoX-oo6YyIs trUEke8agEM gHIAODrlU RR_znhrh0 fhixbX4A _UUPwX7c 9CKctWmLd4 jjaXeDQgY _a_p4wtM sjmdnP5sQ rhOq1cS7g"
+    " CzAnvuU 4MJmprNXsw axOi4FmqE srVL_n0nvY".split()
+)
+"""The ends of the keys of Google's public examples and of Chromium, as gitleaks 8.26.0 lists them."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/=]{24}", re.ASCII)
 
 
@@ -52,6 +57,11 @@ def is_placeholder(value: str) -> bool:
 def is_no_placeholder(value: str) -> bool:
     """What is enough for a key that is known by its own form."""
     return not is_placeholder(value)
+
+
+def is_no_public_key(value: str) -> bool:
+    """What a provider's own pages show everybody is no secret."""
+    return is_no_placeholder(value) and not value.endswith(_PUBLIC_ENDS)
 
 
 def is_example(value: str) -> bool:

@@ -8,15 +8,23 @@ from typing import NamedTuple
 
 from memsweep.redact.contexts import CONTEXTS
 from memsweep.redact.providers import PROVIDERS
+from memsweep.redact.readings import readings
 from memsweep.redact.rule import Rule, Secret
+from memsweep.redact.words import small_letters
 
 RULES: tuple[Rule, ...] = PROVIDERS + CONTEXTS
 """The earlier one names what two rules find: a provider's key is more than `password = …`."""
 
 _MOST_PASSES = 4
+_SHORTEST_LINE = 8
+"""`pw: ` and a password."""
 _LONG_MATCH = 80
 _LONG_WORD = re.compile(r"[A-Za-z0-9_.-]{18,}+", re.ASCII)
-_PREFIXES = tuple(keyword for rule in RULES if rule.where == "word" for keyword in rule.keywords)
+_FRONTS: dict[str, list[tuple[str, int]]] = {}
+"""The rules of each prefix, by its first two letters."""
+for _number, _rule in enumerate(RULES):
+    for _prefix in _rule.keywords if _rule.where == "word" else ():
+        _FRONTS.setdefault(_prefix[:2], []).append((_prefix, _number))
 
 
 class _Keyword(NamedTuple):
@@ -28,30 +36,36 @@ class _Keyword(NamedTuple):
     longer: list[_Keyword]
 
 
-def _tree() -> list[_Keyword]:
+def _tree(*, has_long_word: bool) -> list[_Keyword]:
     """Where `pass` is missing, nobody looks for `password`, `PASSWD` or `--passphrase`."""
     numbers: dict[str, list[int]] = {}
     for number, rule in enumerate(RULES):
-        for keyword in rule.keywords if rule.where != "word" else ():
+        for keyword in rule.keywords if rule.where != "word" and rule.has_long_word == has_long_word else ():
             numbers.setdefault(keyword, []).append(number)
     top: list[_Keyword] = []
     placed: list[_Keyword] = []
-    for text in sorted(numbers, key=lambda text: (len(text), text != text.lower())):
-        made = _Keyword(text, text != text.lower(), numbers[text], [])
-        within = [each for each in placed if each.text in (text if each.is_exact else text.lower())]
+    for text in sorted(numbers, key=lambda text: (len(text), text != small_letters(text))):
+        made = _Keyword(text, text != small_letters(text), numbers[text], [])
+        within = [each for each in placed if each.text in (text if each.is_exact else small_letters(text))]
         (within[-1].longer if within else top).append(made)
         placed.append(made)
     return top
 
 
-_KEYWORDS = _tree()
+_KEYWORDS, _BESIDE_LONG_WORDS = _tree(has_long_word=False), _tree(has_long_word=True)
+_ASCII_KEYWORDS = [keyword for keyword in _KEYWORDS if keyword.text.isascii()]
 
 
 def find(text: str) -> list[Secret]:
     """The secrets in a text, in order; none overlaps another."""
-    if not text:
+    if len(text) < _SHORTEST_LINE:
         return []
-    found = [*_words(text), *_at_keywords(_KEYWORDS, text, _small_letters(text))]
+    folded = small_letters(text)
+    found = list(_by_rules(text, folded))
+    for reading in readings(text, folded):
+        for secret, number in _by_rules(reading.text, small_letters(reading.text)):
+            if span := reading.span(secret.start, secret.end):
+                found.append((Secret(secret.kind, *span), number))
     return _joined(found) if found else []
 
 
@@ -86,16 +100,22 @@ def mark(kind: str) -> str:
     return f"[secret: {kind}]"
 
 
-def _words(text: str) -> Iterator[tuple[Secret, int]]:
+def _by_rules(text: str, folded: str) -> Iterator[tuple[Secret, int]]:
+    if words := list(_LONG_WORD.finditer(text)):
+        yield from _words(text, words)
+        yield from _at_keywords(_BESIDE_LONG_WORDS, text, folded)
+    yield from _at_keywords(_ASCII_KEYWORDS if text.isascii() else _KEYWORDS, text, folded)
+
+
+def _words(text: str, words: list[re.Match[str]]) -> Iterator[tuple[Secret, int]]:
     """Keys by their prefix: one pass over the long words, which few texts have."""
-    for word in _LONG_WORD.finditer(text):
+    for word in words:
         start = word.start()
         if text[start] in "-_.":  # emphasis, the dash of a list
             start = word.end() - len(word[0].lstrip("-_."))
-        if text.startswith(_PREFIXES, start):
-            for number, rule in enumerate(RULES):
-                if rule.where == "word" and text.startswith(rule.keywords, start):
-                    yield from _secrets(number, rule.pattern.match(text, start))
+        for prefix, number in _FRONTS.get(text[start : start + 2], ()):
+            if text.startswith(prefix, start):
+                yield from _secrets(number, RULES[number].pattern.match(text, start))
 
 
 def _at_keywords(keywords: list[_Keyword], text: str, folded: str) -> Iterator[tuple[Secret, int]]:
@@ -130,11 +150,6 @@ def _secrets(number: int, match: re.Match[str] | None) -> Iterator[tuple[Secret,
     group: str | int = next((name for name in ("quoted", "value") if groups.get(name) is not None), 0)
     if rule.is_secret(match[group]):
         yield Secret(rule.kind, *match.span(group)), number
-
-
-def _small_letters(text: str) -> str:
-    """Only those of ASCII: the others may become longer, and then nothing stands where it stood."""
-    return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def _joined(found: list[tuple[Secret, int]]) -> list[Secret]:

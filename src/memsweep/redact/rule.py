@@ -24,6 +24,8 @@ class Rule(NamedTuple):
     is_secret: Callable[[str], bool]
     where: Where = "keyword"
     """Where a match begins: with a long word that has the keyword at its front, with the keyword, or anywhere."""
+    has_long_word: bool = False
+    """A secret of this kind has one: a text without long words need not be looked through for it."""
 
 
 class Secret(NamedTuple):
@@ -34,14 +36,22 @@ class Secret(NamedTuple):
     end: int
 
 
-def key(kind: str, keywords: str, pattern: str, where: Where = "word") -> Rule:
+def key(
+    kind: str, keywords: str, pattern: str, where: Where = "word", is_secret: Callable[[str], bool] = is_no_placeholder
+) -> Rule:
     """A key that is known by its own form; it is a word of its own."""
     whole = rf"(?<![A-Za-z0-9])(?<![A-Za-z0-9][_.-])(?:{pattern})(?![A-Za-z0-9])"
-    return Rule(kind, tuple(keywords.split()), re.compile(whole, re.ASCII), is_no_placeholder, where)
+    return Rule(kind, tuple(keywords.split()), re.compile(whole, re.ASCII), is_secret, where, has_long_word=True)
 
 
 def context(
-    kind: str, keywords: tuple[str, ...], pattern: str, is_secret: Callable[[str], bool], where: Where = "keyword"
+    kind: str,
+    keywords: tuple[str, ...],
+    pattern: str,
+    is_secret: Callable[[str], bool],
+    where: Where = "keyword",
+    *,
+    has_long_word: bool = False,
 ) -> Rule:
     """A secret that is known by what stands before it."""
-    return Rule(kind, keywords, re.compile(pattern), is_secret, where)
+    return Rule(kind, keywords, re.compile(pattern), is_secret, where, has_long_word)

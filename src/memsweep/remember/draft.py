@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from memsweep.errors import BadInput
-from memsweep.model.checks import few, flag, label, only, share
+from memsweep.model.checks import MOST_BYTES, few, flag, label, only, share
 from memsweep.model.gate import Gate
 from memsweep.model.memory import CODE_SOURCE, Fact, MemoryDraft, NamedThing
 from memsweep.model.superseding import MOST_SUPERSEDED
@@ -17,7 +17,7 @@ from memsweep.model.text import check_text, refuse_lone_surrogate
 from memsweep.model.times import parse_time
 
 MAX_TAGS = 64
-MAX_METADATA_BYTES = 64 * 1024
+MAX_METADATA_BYTES = MOST_BYTES["metadata"]
 MAX_METADATA_DEPTH = 64
 
 _NUL_IN_JSON = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from memsweep.errors import BadInput
 from memsweep.model.checks import fitting, flag, only, plain_text
-from memsweep.model.frozen import fields_of, values_of
+from memsweep.model.frozen import fields_of
 from memsweep.model.origin import TIERS, UNKNOWN
 from memsweep.model.roles import ROLES
 from memsweep.model.search import KINDS, Filters
@@ -15,7 +15,7 @@ from memsweep.model.times import parse_time
 
 Choice = TypeVar("Choice", bound=str)
 _LONGEST = 4096  # of a path
-_KNOWN = tuple(fields_of(Filters))
+_KNOWN = tuple(name for name in fields_of(Filters) if name != "held_back")
 
 
 def make_filters(value: object = None) -> Filters:
@@ -23,7 +23,7 @@ def make_filters(value: object = None) -> Filters:
     if value is None:
         return Filters()
     if isinstance(value, Filters):
-        value = values_of(value)
+        value = {name: getattr(value, name) for name in _KNOWN}
     if not isinstance(value, Mapping):
         raise BadInput(f"filters must be an object, not {type(value).__name__}.")
     only(value, _KNOWN, "filters")
@@ -44,6 +44,7 @@ def make_filters(value: object = None) -> Filters:
         kind=_one_of(given["kind"], "kind", KINDS) if "kind" in given else None,
         role=_one_of(given["role"], "role", ROLES) if "role" in given else None,
         include_tests=flag(given.get("include_tests", True), "filters.include_tests"),
+        include_expired=flag(given.get("include_expired", False), "filters.include_expired"),
     )
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")

@@ -32,6 +32,7 @@ def weights_for(model: str) -> FusionWeights:
     return WEIGHTS_OF_MODELS.get(model, DEFAULT_WEIGHTS)
 
 
+_DIGITS = 9  # of a score; behind them engines differ, which add up in another order
 # A ranking is a list of plain tuples in their natural order, which take a third less time to make and to sort than
 # named ones: the score with its sign turned, the key, and the parts by words, by meaning and from neighbours.
 Row = tuple[float, int, float, float, float]
@@ -52,8 +53,11 @@ def fuse(candidates: Iterable[Candidate], weights: FusionWeights = DEFAULT_WEIGH
     for_meaning, for_words = weights.meaning, 1 - weights.meaning
     rows = [
         (
-            -for_words * (words := by_words / best_words)
-            - for_meaning * (meaning := (similarity - floor) / span if similarity > floor else 0.0),
+            round(
+                -for_words * (words := by_words / best_words)
+                - for_meaning * (meaning := (similarity - floor) / span if similarity > floor else 0.0),
+                _DIGITS,
+            ),
             key,
             words,
             meaning,
@@ -84,7 +88,7 @@ def spread(rows: Iterable[Row], keys_at: Mapping[Place, int], weights: FusionWei
                     gained[taker] = gained.get(taker, 0.0) - weight * turned
     for key, gain in gained.items():
         turned, _, words, meaning, _ = found.get(key, _NOT_FOUND)
-        found[key] = turned - gain, key, words, meaning, gain
+        found[key] = round(turned - gain, _DIGITS), key, words, meaning, gain
     return sorted(found.values())
 
 

@@ -11,6 +11,7 @@ from memsweep.model.listing import MOST_LISTED, STATES, ListedMemory, ListFilter
 from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
 from memsweep.model.quarantine import Quarantine
 from memsweep.model.search import KINDS, Filters, Kind
+from memsweep.model.validity import has_expired
 from memsweep.remember.filters import make_filters
 
 if TYPE_CHECKING:
@@ -59,8 +60,7 @@ def list_memories(
 
 
 def _judged(memory: ListedMemory, quarantine: Quarantine, now: datetime) -> ListedMemory:
-    until = quarantine.until(memory, now)
-    return replace(memory, quarantine=until) if until else memory
+    return replace(memory, quarantine=quarantine.until(memory, now), expired=has_expired(memory.expires_at, now))
 
 
 NO_MEMORIES = MemoryPage((), 0, 0, None)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from typing import NamedTuple
 
+from memsweep.forking import new_lock
 from memsweep.remember.ranking import Ranking
 
 MOST = 16
@@ -25,7 +25,7 @@ class Listings:
     """Safe to use from several threads. Another process ranks again."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._kept: OrderedDict[Listing, Ranking] = OrderedDict()
 
     def find(self, listing: Listing) -> Ranking | None:

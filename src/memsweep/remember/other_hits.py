@@ -40,19 +40,22 @@ def passages_of(store: Store, filters: Filters, query: str, asked: Collection[st
     found: list[Passage] = []
     if filters.kind in (None, "fact"):
         ended = filters.as_of is not None
-        known = store.statements_about(fact_words(query, asked), ended=ended, limit=_MOST_STATEMENTS)
+        expired_by = None if filters.held_back is None else filters.held_back.expired_by
+        about = fact_words(query, asked)
+        known = store.statements_about(about, ended=ended, expired_by=expired_by, limit=_MOST_STATEMENTS)
         stated = list(filter(holding_at(filters.as_of, now), known))
-        held = _held(store, filters, [each.id for each in stated])
+        held = _held(store, filters, stated)
         found += [_of_statement(each) for each in stated if each.id not in held]
     if filters.kind == "segment" and filters.as_of is None:
         found += [each for each in _segments(store, query) if not _is_held(each, filters)]
     return [each for each in found if _is_between(each.created_at, filters) and filters.accept(each.origin)]
 
 
-def _held(store: Store, filters: Filters, facts: Sequence[str]) -> set[str]:
-    """Where nothing is held back, the graph is not even loaded: a command that searches would wait for it."""
+def _held(store: Store, filters: Filters, stated: Iterable[Statement]) -> set[str]:
+    """Where none can be held back, the graph is not even loaded: a command that searches would wait for it."""
     back = filters.held_back
-    return HeldGraph(store.graph, back).facts(facts) if facts and back is not None and back.tiers else set()
+    facts = [each.id for each in stated if back is not None and each.origin.tier in back.tiers]
+    return HeldGraph(store.graph, back).facts(facts) if facts else set()
 
 
 def fact_words(query: str, asked: Collection[str]) -> FactWords:
@@ -141,7 +144,7 @@ def _is_between(at: datetime, filters: Filters) -> bool:
 
 def most_alike(passages: Sequence[Passage], shares: Iterable[float]) -> list[Passage]:
     """Those with most of the words, which are worth embedding; those without any are not."""
-    ranked = sorted(zip(shares, passages, strict=True), key=lambda pair: (-pair[0], pair[1].text))
+    ranked = sorted(zip(shares, passages, strict=True), key=lambda pair: (-pair[0], pair[1].text, pair[1].chunk_id))
     return [passage for share, passage in ranked if share > 0][:MOST_EMBEDDED]
 
 

@@ -15,13 +15,20 @@ from memsweep.remember import other_hits
 from memsweep.remember.choosing import Count, Judged
 from memsweep.remember.files import by_file, settled, support_of
 from memsweep.remember.fusion import FusionWeights, Row, fuse, places_around, shown, spread, weights_for
-from memsweep.remember.reading import read_the_best
 from memsweep.remember.relevance import relevance_of
-from memsweep.remember.tiers import by_tier, leading
 
 if TYPE_CHECKING:
     from memsweep.remember.judging import Judge
     from memsweep.store.protocol import Store
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from memsweep.remember.relevance import MOST_WORDS
+
+if TYPE_CHECKING:
+    from memsweep.embed.protocol import Reader
+    from memsweep.store.protocol import Store
+from bisect import bisect_right
 
 DEPTH = 100  # how many candidates words and meaning hand in each
 _SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing else found; more find no more
@@ -40,6 +47,7 @@ class Found(NamedTuple):
     words: tuple[str, ...]
     similarity: float
     reading: float | None = None
+    expired: bool = False
 
 
 class Ranking(NamedTuple):
@@ -156,8 +164,13 @@ def _of_chunks(
     words = store.file_words(query, _MOST_PIECES) if any_code else FileWords(0, [])
     said = support_of(words)
     ordered = [by_file(by_tier(rows, owners), owners, query, len(asked), said) for rows in allowed if rows]
-    files = words.files if filters == Filters(kind=filters.kind) else len(_files(owners, allowed))
+    files = words.files if _takes_every_file(filters) else len(_files(owners, allowed))
     return _OfChunks(ordered, similarity, Count(memories, files))
+
+
+def _takes_every_file(filters: Filters) -> bool:
+    in_quarantine = filters.held_back is not None and bool(filters.held_back.tiers)
+    return not in_quarantine and filters.asked == Filters(kind=filters.kind)
 
 
 def _files(owners: Mapping[int, Owner], rankings: Sequence[Sequence[Row]]) -> set[int]:
@@ -240,3 +253,101 @@ def _neighbourhood(
     speaking = (place_of.get(row[1]) for row in ranking[:_SPREAD_FROM])
     around = places_around((place for place in speaking if place is not None), weights)
     return known | store.at_places(around - known.keys(), filters) if around else known
+
+
+READ = 20
+"""How many of the best are read: more cost time and gain nothing."""
+_POINT = 0.2
+"""What a point of a reading is worth beside a score that is 1 for the best."""
+_SAYS_SOMETHING = 0.0
+"""A reading above it is evidence, even for what neither words nor meaning speak for."""
+
+
+def read_the_best(
+    store: Store,
+    reader: Reader | None,
+    query: str,
+    asked: Sequence[str],
+    filters: Filters,
+    rankings: Sequence[list[Row]],
+    similarity: Mapping[int, float],
+) -> tuple[list[list[Row]], dict[int, float]]:
+    """The rankings with their best in the order of a reader, and what it said of each.
+
+    Code is not read, for the model knows prose alone; nor anything for a long query, which is no question, or for one
+    without words. `asked`: the words of the query that say something. Where there are few memories all are read, even
+    those that neither words nor meaning found.
+    """
+    readings: dict[int, float] = {}
+    if reader is None or not asked or max(len(asked), len(query.split())) > MOST_WORDS:
+        return list(rankings), readings
+    again = []
+    for rows in rankings:
+        keys = _to_read(rows, similarity)
+        texts = _prose(store, keys)
+        if 0 < len(texts) < READ:
+            unfound = _unfound(store, filters, {row[1] for row in rows}, READ - len(texts))
+            texts |= _prose(store, unfound)
+            rows = [*rows, *((0.0, key, 0.0, 0.0, 0.0) for key in unfound)]
+        if texts:
+            readings |= zip(texts, reader.read(query, list(texts.values())), strict=True)
+        again.append(reordered(rows, readings))
+    return again, readings
+
+
+def _to_read(rows: Sequence[Row], similarity: Mapping[int, float]) -> list[int]:
+    """The best, and if they are few the closest of those that have no score."""
+    scored = [row[1] for row in rows if row[0] < 0]
+    rest = sorted((row[1] for row in rows if row[0] >= 0), key=lambda key: -similarity.get(key, 0.0))
+    return [*scored, *rest][:READ]
+
+
+def _unfound(store: Store, filters: Filters, found: Collection[int], most: int) -> list[int]:
+    """Memories that neither words nor meaning found, the newest first."""
+    newest = store.newest(replace(filters, kind="memory"), len(found) + most)
+    return [each.key for each in newest if each.key not in found][:most]
+
+
+def _prose(store: Store, keys: Sequence[int]) -> dict[int, str]:
+    passages = store.passages(keys) if keys else {}
+    return {key: passages[key].text for key in keys if key in passages and passages[key].code is None}
+
+
+def reordered(rows: Sequence[Row], readings: Mapping[int, float]) -> list[Row]:
+    """The rows that were read by their score and their reading, before the others; their scores keep to their range."""
+    read = [row for row in rows if row[1] in readings and (row[0] < 0 or readings[row[1]] > _SAYS_SOMETHING)]
+    spoken_for = [row[0] for row in read if row[0] < 0]
+    if not spoken_for:
+        return list(rows)
+    best, least = min(spoken_for), max(spoken_for)
+    worth = {row[1]: round(row[0] / best + _POINT * readings[row[1]], 3) for row in read}
+    low, high = min(worth.values()), max(worth.values())
+    scale = (best - least) / (high - low) if high > low else 0.0
+    read.sort(key=lambda row: -worth[row[1]])  # what is worth the same stays in its order
+    again = [(least + scale * (worth[row[1]] - low), *row[1:]) for row in read]
+    return again + [row for row in rows if row[1] not in worth]
+
+
+WEIGHTS = {"person": 1.0, "agent": 0.98, "tool": 0.96}
+OTHERS = 0.95
+"""What an import or the web brought, and what nobody knows the origin of."""
+
+
+_ROUNDED = 0.002  # more than what equal scores may differ by, where digits behind them do not count
+
+
+def leading(rows: Sequence[Row], first: int) -> int:
+    """How many rows of a ranking have to be weighed to know which are the first few, and in which order."""
+    if len(rows) <= first:
+        return len(rows)
+    enough = OTHERS * rows[first - 1][0] + _ROUNDED  # scores are negative, the best first
+    return bisect_right(rows, enough, key=lambda row: row[0])
+
+
+def by_tier(rows: Sequence[Row], owners: Mapping[int, Owner]) -> list[Row]:
+    """The ranking, with every score weighed by where its memory came from."""
+    return sorted((row[0] * _weight(owners.get(row[1])), *row[1:]) for row in rows)
+
+
+def _weight(owner: Owner | None) -> float:
+    return OTHERS if owner is None else WEIGHTS.get(owner.tier, OTHERS)

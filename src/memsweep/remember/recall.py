@@ -10,6 +10,7 @@ from memsweep.errors import BadInput
 from memsweep.model.frozen import replace
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
+from memsweep.model.validity import has_expired
 from memsweep.remember.choosing import CONSIDERED, precise
 from memsweep.remember.judging import Judge
 from memsweep.remember.listings import Listing, Listings
@@ -44,7 +45,7 @@ def recall(
     listing = f"{query}\0{filters}\0{mode}"
     offset = offset_of(cursor, listing)
     if not query.strip():
-        return _newest(store, filters, limit, offset, listing)
+        return _newest(store, filters, limit, offset, listing, now)
     check_model(store.model(), embedder.model)
     model = embedder.model.name
     judge = Judge(model, words, reader)
@@ -59,8 +60,9 @@ def recall(
     if mode == "deep":
         ranking = ranking.with_evidence()
         found, damaged = look_at(store, judge, query, ranking, slice(offset, offset + limit))
-        return _page(found, len(ranking.rows), offset + limit, listing, damaged)
+        return _page(_in_time(found, filters, now), len(ranking.rows), offset + limit, listing, damaged)
     found, damaged = look_at(store, judge, query, ranking, slice(CONSIDERED))
+    found = _in_time(found, filters, now)
     (asked,) = store.matched_words(query, [query])
     judged = [each.judged for each in found]
     chosen = {each.ranked.key for each in precise(judged, ranking.chosen_from, calibrated=is_measured(model, asked))}
@@ -82,12 +84,23 @@ def _check(query: object, limit: object, mode: object) -> None:
         raise BadInput(f"mode must be {' or '.join(MODES)}, not {mode!r:.40}.")
 
 
-def _newest(store: Store, filters: Filters, limit: int, offset: int, listing: str) -> Page:
+def _in_time(found: Sequence[Found], filters: Filters, now: datetime) -> list[Found]:
+    """Without what has expired since it was ranked for an earlier page; where it is asked for, it is said of each."""
+    moment = filters.as_of or now
+    told = [each._replace(expired=has_expired(each.passage.expires_at, moment)) for each in found]
+    return told if filters.include_expired else [each for each in told if not each.expired]
+
+
+def _newest(store: Store, filters: Filters, limit: int, offset: int, listing: str, now: datetime) -> Page:
     keys = [item.key for item in store.newest(filters, DEPTH)]
     window = keys[offset : offset + limit]
     passages = store.passages(window)
     return Page(
-        hits=tuple(Hit(passages[key], 0.0, "newest") for key in window if key in passages),
+        hits=tuple(
+            Hit(passages[key], 0.0, "newest", expired=has_expired(passages[key].expires_at, filters.as_of or now))
+            for key in window
+            if key in passages
+        ),
         total=len(keys),
         next_cursor=cursor_at(offset + limit, len(keys), listing),
         damaged=store.unreadable([key for key in window if key not in passages]),
@@ -123,7 +136,8 @@ def _with_nearest(page: Page, found: Sequence[Found]) -> Page:
 
 def _hit(found: Found) -> Hit:
     item = found.judged.ranked
-    return Hit(found.passage, round(item.score, 4), _why(found), found.words, round(found.judged.relevance, 3))
+    relevance = round(found.judged.relevance, 3)
+    return Hit(found.passage, round(item.score, 4), _why(found), found.words, relevance, expired=found.expired)
 
 
 def _why(found: Found) -> str:

@@ -19,7 +19,7 @@ from memsweep.model.search import Passage
 _WORD = re.compile(r"[^\W_]+")
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _AS_GOOD_AS_ALL = 4, 0.5  # words of a question, and a share of the words of a longer one
-_ENDS_A_SENTENCE = re.compile(r"[.!?:]\s*$")
+_ENDS_OF_SENTENCES = frozenset(".!?:")
 
 
 class Evidence(NamedTuple):
@@ -132,14 +132,17 @@ def names_in(query: str, asked: Collection[str]) -> frozenset[str]:
     spots = list(_WORD.finditer(query))
     if all(not spot.group()[0].islower() for spot in spots):
         return frozenset()  # a title, or a name alone, which says nothing about its words
-    inside = (spot for spot in spots if _is_named(spot.group(), query[: spot.start()]))
-    return frozenset(spot.group().lower() for spot in inside).intersection(asked)
+    pairs = zip([0, *(spot.end() for spot in spots)], spots, strict=False)
+    named = (spot for end, spot in pairs if _is_named(spot.group(), query[end : spot.start()], end))
+    return frozenset(spot.group().lower() for spot in named).intersection(asked)
 
 
-def _is_named(word: str, before: str) -> bool:
+def _is_named(word: str, gap: str, before: int) -> bool:
+    """`gap` is what stands between it and the word that ends at `before`; 0 if it is the first."""
     if any(letter.isdigit() for letter in word):
         return True
-    return word[0].isupper() and bool(before.strip()) and not _ENDS_A_SENTENCE.search(before)
+    gap = gap.rstrip()
+    return word[0].isupper() and bool(before or gap) and gap[-1:] not in _ENDS_OF_SENTENCES
 
 
 def words_to_match(passage: Passage) -> str:

@@ -24,9 +24,25 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.remember.chunking import DEFAULT_OVERLAP, DEFAULT_SIZE, cut, line_spans
 from memsweep.remember.names import find_names
 from memsweep.remember.same_model import check_model
-from memsweep.remember.similar import looking_for_similar
 
 if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
+import os
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING
+
+from memsweep.errors import MemsweepError
+from memsweep.model.memory import Similar
+from memsweep.model.search import Filters, HeldBack
+from memsweep.model.text import excerpt
+from memsweep.model.times import to_micros
+from memsweep.remember.agreement import Said, judged, may_be_judged, said
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from memsweep.store.protocol import Store
 
 NewId = Callable[[str], str]
@@ -83,7 +99,7 @@ def remember(
 
     if not find_similar or len(chunks) > 1:
         return add()
-    with looking_for_similar(store, chunks[0], memory_id, draft.supersedes) as similar:
+    with looking_for_similar(store, chunks[0], memory_id, draft.supersedes, now) as similar:
         done = add()
     return done if done.duplicate_of else replace(done, similar=similar())
 
@@ -142,3 +158,68 @@ def _mentions(draft: MemoryDraft, texts: Sequence[str], new_id: NewId) -> tuple[
 def _where(thing: NamedThing, folded: Sequence[str]) -> tuple[int, ...]:
     key = name_key(thing.name)
     return tuple(index for index, text in enumerate(folded) if key in text)
+
+
+_NEAR = 0.25  # short statements that differ in a name may have no more in common by meaning
+_DEPTH = 6
+_SHOWN_CHARACTERS = 120
+
+
+Finding = Callable[[], tuple[Similar, ...]]
+
+
+@contextmanager
+def looking_for_similar(
+    store: Store, chunk: NewChunk, own: str, besides: Collection[str], now: datetime
+) -> Iterator[Finding]:
+    """Look while the caller writes the memory `own`: most of a write is waiting for the disk.
+
+    What was written stands, so a look that fails then is a look that finds nothing.
+    """
+    if not may_be_judged(chunk.text):
+        yield tuple
+        return
+    try:
+        look = _threads(os.getpid()).submit(similar_to, store, chunk, own, besides, now)
+    except RuntimeError:  # the interpreter is ending, and starts no more threads
+        known = similar_to(store, chunk, own, besides, now)
+        yield lambda: known
+        return
+
+    def found() -> tuple[Similar, ...]:
+        return () if isinstance(look.exception(), MemsweepError) else look.result()
+
+    try:
+        yield found
+    finally:
+        look.exception()  # wait: nobody may close the store before
+
+
+def similar_to(store: Store, chunk: NewChunk, own: str, besides: Collection[str], now: datetime) -> tuple[Similar, ...]:
+    """Memories that a text seems to repeat or to contradict, the nearest first; never code, nor those in `besides`,
+    nor what has expired.
+
+    The memory `own`, which the text becomes, may be there already.
+    """
+    depth = _DEPTH + 1 + len(besides)  # whether or not these can be found, the same others are
+    filters = Filters(held_back=HeldBack(expired_by=to_micros(now)))
+    near = [each for each in store.candidates("", chunk.vector, filters, depth) if each.similarity >= _NEAR]
+    near.sort(key=lambda each: -each.similarity)
+    passages, new = store.passages([each.key for each in near]), Said(chunk.text)
+    read = [passages[each.key] for each in near if each.key in passages]
+    others = [passage for passage in read if passage.memory_id != own and passage.memory_id not in besides]
+    found: dict[str, Similar] = {}
+    for note in others[:_DEPTH]:
+        if note.code is not None or (old := said(note.text)) is None or (judgement := judged(new, old)) is None:
+            continue
+        shown = Similar(note.memory_id, excerpt(note.text, _SHOWN_CHARACTERS), judgement.kind, judgement.differs)
+        found.setdefault(note.memory_id, shown)
+    return tuple(found.values())
+
+
+@cache
+def _threads(process: int) -> ThreadPoolExecutor:
+    """A forked child has none of its parent's."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(8, "similar")

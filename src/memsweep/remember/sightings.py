@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memsweep.errors import MemsweepError
+from memsweep.forking import new_lock
 
 if TYPE_CHECKING:
     from memsweep.model.search import Hit
@@ -22,7 +22,7 @@ class Sightings:
     """Readings that the stores have not noted yet, by workspace. Safe to use from several threads."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._waiting: dict[str, dict[str, datetime]] = {}
 
     def note(self, store: Store, hits: Iterable[Hit], now: datetime) -> None:

@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from memsweep.model.visible import visible_in
+
 MOST_BYTES = 20_000
 _LONGEST = (1000, 500, 250, 120, 60)
 _WHOLE = ("id", "ids", "cursor", "path")
@@ -14,8 +16,10 @@ _NOTE = "Shortened to fit: ask for fewer at a time."
 
 
 def size_of(value: Any) -> int:
-    """Bytes as JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str).encode("utf-8", "replace"))
+    """Bytes as JSON, with everything in it shown."""
+    return len(
+        json.dumps(visible_in(value), ensure_ascii=False, separators=(",", ":"), default=str).encode("utf-8", "replace")
+    )
 
 
 def fitted(answer: dict[str, Any], most: int = MOST_BYTES) -> dict[str, Any]:

@@ -49,5 +49,7 @@ def _memory(listed: ListedMemory) -> dict[str, Any]:
         shown |= {"path": listed.path, "language": listed.language}
     if listed.expires_at is not None:
         shown["expires_at"] = iso(listed.expires_at)
+    if listed.expired:
+        shown["expired"] = True
     shown |= {name: True for name in ("stale", "pinned", "superseded") if getattr(listed, name)}
     return {**shown, "quarantine": f"Search leaves it out {listed.quarantine}."} if listed.quarantine else shown

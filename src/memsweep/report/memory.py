@@ -67,6 +67,7 @@ class MemoryAnswer(TypedDict):
     entities: list[dict[str, str]]
     origin: dict[str, str]
     quarantine: NotRequired[str]
+    expired: NotRequired[str]
     path: NotRequired[str]
     file_path: NotRequired[str]
     language: NotRequired[str]
@@ -213,6 +214,8 @@ def memory(result: Memory) -> MemoryAnswer:
     }
     if result.quarantine:
         answer["quarantine"] = f"Search leaves it out {result.quarantine}."
+    if result.expired:
+        answer["expired"] = f"It expired on {answer['expires_at']}: search and lists leave it out."
     if (code := result.code) is not None:
         answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
         answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
@@ -333,6 +336,8 @@ def _hit(hit: Hit, share: int, detail: Detail) -> dict[str, Any]:
         shown["scope"] = hit.scope
     if passage.stale:
         shown["stale"] = True
+    if hit.expired:
+        shown["expired"] = True
     if passage.code is not None:
         shown |= _place(passage)
     if detail == "full":

@@ -55,11 +55,8 @@ def notes(found: Whereabouts) -> list[str]:
     """What a person should know or decide, each with the command for it."""
     place = found.place
     said = list(place.project.file.notes) if place.project else []
-    if place.refused and place.project:
-        said.append(
-            f"{place.project.file.path} asks for workspace {place.refused!r}, which is not this project's own;"
-            f" it is ignored until you agree with `memsweep trust {place.refused}`."
-        )
+    if asked := asked_for(place):
+        said.append(asked)
     said += [
         f"The project of workspace {name!r} is gone; if it was moved here, `memsweep workspace adopt {name}`"
         " finds its memories again."
@@ -68,6 +65,16 @@ def notes(found: Whereabouts) -> list[str]:
     if found.default_memories:
         said.append(from_before(found.default_memories, place.workspace_id))
     return said
+
+
+def asked_for(place: Place) -> str:
+    """The name that a project's file chose and that waits for a person; empty where none does."""
+    if not place.refused or not place.project:
+        return ""
+    return (
+        f"{place.project.file.path} asks for workspace {place.refused!r}; it is ignored until you agree"
+        f" with `memsweep trust {place.refused}`."
+    )
 
 
 def from_before(memories: int, workspace_id: str) -> str:

@@ -46,6 +46,11 @@ def delete_question(workspace_id: str, memory: Memory, *, forever: bool) -> str:
     return f"Move {what} to the trash? {said} {_UNDOABLE}"
 
 
+def release_question(workspace_id: str, memory: Memory) -> str:
+    what = f"memory {memory.id} of workspace {workspace_id!r}, which came from {memory.origin.brief}"
+    return f"Let {what}, out of quarantine, to be told like any other? It begins: {_line(memory.text)!r}."
+
+
 def clear_question(stats: Stats) -> str:
     found = {"memory": stats.total_memories, "entity": stats.total_entities, "relation": stats.total_relations}
     plurals = {"memory": "memories", "entity": "entities", "relation": "relations"}

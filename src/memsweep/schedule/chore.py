@@ -90,7 +90,7 @@ def objection(workspace_id: str, chore: Chore, outlook: Outlook, expected: int |
             f"it has {memories} and had {expected:,} after the last run; nothing was collected."
             f" If that is right, {allow} collects once and goes on from there."
         )
-    if not (what := over_cap(outlook.going, outlook.there, KINDS)):
+    if not (what := over_cap(outlook.going, outlook.there, KINDS, outlook.gone)):
         left = there - outlook.going.memories
         if not _is_shrunken(left, expected or 0):
             return ""

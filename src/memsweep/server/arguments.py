@@ -50,6 +50,7 @@ FILTERS = fields(
     date_from=TIME,
     date_to=TIME,
     include_stale=FLAG,
+    include_expired=FLAG,
     path={**TEXT, "description": "file, folder or pattern"},
     language=TEXT,
     symbol_kind=TEXT,

@@ -1,9 +1,9 @@
-"""The gate: a person is asked before a tool takes something away, where the client can ask one.
+"""The gate: a person is asked before a tool takes something away or lets it out, where the client can ask one.
 
 An agent sets `confirm=true` by itself; a person who sees count, share and sample may think otherwise. A row of the tool
-table that takes something away has a function that says what to ask, and `gated` puts it before the tool. What cannot
-be undone is refused where nobody can be asked, with the command that a person can run. A question is the same each time
-it is put, which the protocol needs.
+table that does so has a function that says what to ask, and `gated` puts it before the tool. What cannot be undone, and
+what only a person may decide, is refused where nobody can be asked, with the command that a person can run. A question
+is the same each time it is put, which the protocol needs.
 """
 
 # No postponed annotations here: the SDK must see the resolvers themselves, not their names.
@@ -19,10 +19,11 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel, Field
 
 from memsweep.errors import Unconfirmed
+from memsweep.model.visible import visible
 
 
 class Consent(BaseModel):
-    approve: bool = Field(description="Remove them?")
+    approve: bool = Field(description="Do it?", strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +37,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A call that takes something away. `question` looks at what; `command` is given for what cannot be undone."""
+    """A call that a person has to agree to. `question` looks at what; `command` is how a person does it, for what is
+    refused where nobody can be asked."""
 
     question: Callable[[], Question]
     command: str = ""
+    why: str = "this cannot be undone"
 
 
 Asks = Callable[..., Removal | None]
@@ -66,7 +69,7 @@ def gated(function: Callable[..., Any], asks: Asks | None, hidden: Collection[st
             return removal.question()
         if removal.command:
             raise Unconfirmed(
-                "this cannot be undone, and the client cannot ask a person; nothing was removed.",
+                f"{removal.why}, and the client cannot ask a person; nothing was changed.",
                 hint=f"A person can run it: `{removal.command}`",
             )
         return Question()
@@ -74,7 +77,7 @@ def gated(function: Callable[..., Any], asks: Asks | None, hidden: Collection[st
     looked = Annotated[Question, Resolve(_with_signature(look, asks, {"context": Context}, hidden))]
 
     def consent(question: looked) -> Elicit[Consent] | Consent:
-        return Elicit(question.text, Consent) if question.text else Consent(approve=True)
+        return Elicit(visible(question.text), Consent) if question.text else Consent(approve=True)
 
     def call(looked: Question, agreed: ElicitationResult[Consent], **given: Any) -> Any:
         _require_yes(agreed)
@@ -86,7 +89,7 @@ def gated(function: Callable[..., Any], asks: Asks | None, hidden: Collection[st
 
 def _require_yes(answer: ElicitationResult[Consent]) -> None:
     if not isinstance(answer, AcceptedElicitation) or not answer.data.approve:
-        raise Unconfirmed("the person who was asked did not agree; nothing was removed.")
+        raise Unconfirmed("the person who was asked did not agree; nothing was changed.")
 
 
 def _with_signature(

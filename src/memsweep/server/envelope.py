@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from mcp_types import (
@@ -25,14 +26,29 @@ from mcp_types import (
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from memsweep.model.checks import MOST_VALUES
 from memsweep.model.text import MAX_ECHO, clipped, lone_surrogate
+from memsweep.model.visible import visible
 
 MAX_LINE_BYTES = 64 * 1024 * 1024  # the longest text, with every byte of it escaped
 _DATA_ECHO = 40  # beside the message, which repeats the same
 MAX_BATCH = 100  # beyond, a batch gets one answer and not one for each
+TOO_MANY_VALUES = f"the message has more than {MOST_VALUES:,} values. Send it in parts."
 _HEAD, _TAIL = 1 << 16, 1 << 8  # where the id of a broken line is looked for
 # A text that does not end goes to the end of the line: nothing is looked at twice.
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[{}\[\],:]|[^\s"{}\[\],:]++', re.DOTALL)
+_STRUCTURE = re.compile(rb'"(?:[^"\\]++|\\.)*+"?|[{\[,]', re.DOTALL)
+
+
+def has_too_many_values(raw: bytes) -> bool:
+    """Return whether JSON has so many values that reading it would hold up everybody else for seconds.
+
+    Text is skipped; most messages have few enough even with the commas in their texts.
+    """
+    if sum(map(raw.count, (b"{", b"[", b","))) <= MOST_VALUES:
+        return False
+    marks = (found for found in _STRUCTURE.finditer(raw) if raw[found.start()] != ord('"'))
+    return next(islice(marks, MOST_VALUES, None), None) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +79,8 @@ def read_line(line: bytes | LongLine) -> JSONRPCMessage | Refused:
     if isinstance(line, LongLine):
         why = f"the line is longer than {MAX_LINE_BYTES:,} bytes."
         return _refused(INVALID_REQUEST, why, _find_id(line.head, line.tail))
+    if has_too_many_values(line):
+        return _refused(INVALID_REQUEST, TOO_MANY_VALUES, _find_id(line))
     try:
         message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
@@ -92,7 +110,7 @@ def _brief(error: ErrorData) -> ErrorData:
 def _brief_value(value: Any, room: int = _DATA_ECHO) -> Any:
     from memsweep.redact.find import redacted  # late: a server starts without its patterns
 
-    return clipped(redacted(value)[0], room) if isinstance(value, str) else value
+    return clipped(visible(redacted(value)[0]), room) if isinstance(value, str) else value
 
 
 def _look_closer(

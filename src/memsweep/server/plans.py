@@ -20,6 +20,6 @@ def plan_question(
     plan = make() if plan_id is None else memory.sweep.get_plan(plan_id)
     if exclude:
         plan = memory.sweep.narrow(plan.id, exclude)
-    sample = memory.sweep.items(plan.id, limit=questions.SAMPLE)
+    sample = memory.sweep.items(plan.id, limit=questions.SAMPLE) if plan.item_count else []
     said = questions.plan_question(memory.workspace_id, plan, sample, named=plan.id == plan_id)
     return Question(said if plan.item_count else "", {"plan_id": plan.id, **({"exclude": None} if exclude else {})})

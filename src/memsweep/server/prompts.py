@@ -8,6 +8,8 @@ from typing import Annotated, Any
 from mcp.server.mcpserver import MCPServer
 from pydantic import Field
 
+from memsweep.model.visible import visible
+
 About = Annotated[str, Field(description="a person, a project, a file, a decision, …")]
 
 
@@ -22,9 +24,9 @@ def brief_me() -> str:
 def what_do_you_know(about: About) -> str:
     """Everything that is remembered about something"""
     return (
-        f"What do you know about this: {about}\n\nCall search_memory for it, in other words too, and graph_query for"
-        " the names in it, if that tool is available. Tell me what is known, since when and from where, and what is"
-        " contradictory or out of date. Name the memory_id of each statement. If nothing is known, say so."
+        f"What do you know about this: {visible(about)}\n\nCall search_memory for it, in other words too, and"
+        " graph_query for the names in it, if that tool is available. Tell me what is known, since when and from where,"
+        " and what is contradictory or out of date. Name the memory_id of each statement. If nothing is known, say so."
     )
 
 
@@ -41,8 +43,8 @@ def clean_up() -> str:
 def forget(what: About) -> str:
     """Find what is remembered about something, and remove what you agree to"""
     return (
-        f"Forget this: {what}\n\nCall search_memory for it, in other words too, and list every memory about it with"
-        " its memory_id and text. Ask me which ones to remove. Only after I have agreed, call delete_memory with"
+        f"Forget this: {visible(what)}\n\nCall search_memory for it, in other words too, and list every memory about it"
+        " with its memory_id and text. Ask me which ones to remove. Only after I have agreed, call delete_memory with"
         " confirm=true for each of these and no others, and tell me the receipt_id of each, with which undo brings it"
         " back."
     )

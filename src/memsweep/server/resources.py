@@ -13,6 +13,7 @@ from mcp.server.mcpserver import MCPServer
 
 from memsweep.app import App
 from memsweep.errors import MemsweepError
+from memsweep.model.visible import visible, visible_in
 from memsweep.report import collector as report
 from memsweep.report import graph as graph_report
 from memsweep.report import memory as memory_report
@@ -84,6 +85,6 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 def _as_json(read: Callable[[], Any]) -> str:
     """As JSON; an error has the same form, with one clear sentence."""
     try:
-        return json.dumps(read(), ensure_ascii=False)
+        return json.dumps(visible_in(read()), ensure_ascii=False)
     except MemsweepError as error:
-        return json.dumps({"error": str(error)}, ensure_ascii=False)
+        return json.dumps({"error": visible(str(error))}, ensure_ascii=False)

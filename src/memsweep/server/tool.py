@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from functools import partial
 from typing import Any
+from weakref import WeakValueDictionary
 
 import anyio
 import pydantic_core
@@ -21,17 +22,21 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import ValidationError
 
+from memsweep import deadline
 from memsweep.app import calling
-from memsweep.errors import MemsweepError, brief
+from memsweep.caller import bound_token
+from memsweep.errors import BadInput, MemsweepError, brief
+from memsweep.model.checks import within_limits
 from memsweep.model.text import lone_surrogate
+from memsweep.model.visible import visible, visible_in
 from memsweep.report.limits import MOST_BYTES, fitted
 from memsweep.server.caller import caller_of
 from memsweep.server.plan_app import HTML, View
-from memsweep.server.schema import OUTPUT, compact_input
 
 # Writers wait for one another, by the lock of the store: however many there are, a reader finds a thread that is free.
 READING = ThreadPoolExecutor(32, "reading")
 WRITING = ThreadPoolExecutor(32, "writing")
+WRITERS = 4  # of one workspace at a time, so that those of the others find a thread, too
 logger = logging.getLogger("memsweep.server")
 _SIZED_BY_THE_CALLER = {"context_restore", "context_working_set"}  # who names a budget of tokens
 
@@ -78,6 +83,11 @@ class MemsweepTool(Tool):
             return _failure(f"unknown argument {unknown[0]!r:.60}; {self.name} takes {', '.join(known) or 'none'}.")
         if found := lone_surrogate(arguments):
             return _failure(f"{found.sentence} {found.hint}")
+        try:
+            for name, value in arguments.items():
+                within_limits(name, value)
+        except BadInput as error:
+            return _failure(str(error))
         calling.set(caller_of(context, self.name, self.own_session))
         try:
             answer = await super().run(arguments, context, convert_result=False)
@@ -86,13 +96,14 @@ class MemsweepTool(Tool):
         except MCPError as error:
             if not self.resolved_params:
                 raise
-            return _failure(f"the person could not be asked ({error}); nothing was removed.")
+            return _failure(f"the person could not be asked ({error}); nothing was changed.")
         if not isinstance(answer, dict):
             return answer
         looked_at = await self._looked_at(arguments, answer, context)
+        answer = visible_in(answer)  # clients show a model the structured part as well
         raw = pydantic_core.to_json(answer)
         if len(raw) > MOST_BYTES and self.name not in _SIZED_BY_THE_CALLER:
-            answer = fitted(answer)
+            answer = visible_in(fitted(answer))
             raw = pydantic_core.to_json(answer)
         said = TextContent(type="text", text=raw.decode())
         return CallToolResult(content=[said], structured_content=answer, _meta=looked_at)
@@ -117,7 +128,7 @@ class MemsweepTool(Tool):
             case ValidationError():
                 return _invalid(error)
             case ToolError():  # of the SDK: an answer to our question that is none
-                return "the client's answer could not be read; nothing was removed."
+                return "the client's answer could not be read; nothing was changed."
         from memsweep.redact.find import redacted  # late: a server starts without its patterns
 
         trace = redacted("".join(traceback.format_exception(error)))[0]  # which may repeat what was handed in
@@ -133,11 +144,18 @@ def in_a_thread(function: Callable[..., Any], threads: ThreadPoolExecutor) -> Ca
 
     def answered(**arguments: Any) -> Any:
         try:
-            return function(**arguments)
+            with deadline.at_most(deadline.CALL_SECONDS):
+                return function(**arguments)
         except StopIteration as error:  # which no future can carry
             raise RuntimeError("a generator ended too early") from error
 
     async def call(**arguments: Any) -> Any:
+        if threads is not WRITING:
+            return await begin(arguments)
+        async with _turn(str(arguments.get("workspace_id") or "")):
+            return await begin(arguments)
+
+    async def begin(arguments: dict[str, Any]) -> Any:
         job = threads.submit(copy_context().run, partial(answered, **arguments))
         try:
             return await asyncio.wrap_future(job)
@@ -151,8 +169,20 @@ def in_a_thread(function: Callable[..., Any], threads: ThreadPoolExecutor) -> Ca
     return call
 
 
+_turns: WeakValueDictionary[Hashable, asyncio.Semaphore] = WeakValueDictionary()
+
+
+def _turn(workspace_id: str) -> asyncio.Semaphore:
+    """For the writers of one workspace; which one no name means is up to the token."""
+    key = asyncio.get_running_loop(), bound_token(), workspace_id
+    turn = _turns.get(key)
+    if turn is None:
+        _turns[key] = turn = asyncio.Semaphore(WRITERS)
+    return turn
+
+
 def _failure(sentence: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=f"Error: {brief(sentence)}")], is_error=True)
+    return CallToolResult(content=[TextContent(type="text", text=f"Error: {visible(brief(sentence))}")], is_error=True)
 
 
 def _invalid(error: ValidationError) -> str:
@@ -162,3 +192,31 @@ def _invalid(error: ValidationError) -> str:
     if first["type"] == "missing":
         return f"{name} is required."
     return f"{name}: {first['msg'].rstrip('.')}, not {first['input']!r:.80}."
+
+
+def compact_input(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without titles and nulls, closed for unknown arguments. A field that may be null may be left out."""
+    return {**_compact(schema), "additionalProperties": False}
+
+
+OUTPUT: dict[str, Any] = {"type": "object"}
+"""What an answer has in it is plain to see in the answer, and written in docs/tools.md."""
+
+
+def _compact(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_compact(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    options = [option for option in node.get("anyOf", ()) if option != {"type": "null"}]
+    if len(options) == 1:
+        node = {**options[0], **{key: value for key, value in node.items() if key != "anyOf"}}
+    return {key: _compact(value) for key, value in node.items() if not _says_nothing(key, value)}
+
+
+def _says_nothing(key: str, value: Any) -> bool:
+    return (
+        (key == "title" and isinstance(value, str))
+        or (key == "default" and value in (None, ""))
+        or (key == "additionalProperties" and value is True)
+    )

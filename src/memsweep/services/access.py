@@ -53,8 +53,15 @@ class Access(Generic[Mode]):
         """The store, for reading and for changing what is there; an unknown workspace is refused."""
         return self.app.engine.open(self.workspace_id)
 
+    def store_to_fill(self) -> Store:
+        """The store, for putting something new into a workspace that is there."""
+        store = self.store
+        self.app.refuse_claimed(self.workspace_id)
+        return store
+
     def create_store(self) -> Store:
         """The store, for a write that makes the workspace if need be."""
+        self.app.refuse_claimed(self.workspace_id)
         self.gate("").own_id(self.workspace_id, "the workspace id")
         project = self.app.project_of(self.workspace_id)
         return self.app.engine.open_or_create(self.workspace_id, self.clock(), project=project)
@@ -94,9 +101,7 @@ class Access(Generic[Mode]):
 
     @property
     def quarantine(self) -> Quarantine:
-        from memsweep.model.quarantine import Quarantine
-
-        return Quarantine(self.settings.quarantine.tiers, self.settings.quarantine.days)
+        return self.app.quarantine
 
     @property
     def settings(self) -> Settings:

@@ -120,7 +120,13 @@ class AdoptService(Generic[Mode]):
             self._clock,
             new_id,
             settings.gc.plan_hours,
+            self._redacted,
         )
+
+    def _redacted(self, text: str) -> str:
+        from memsweep.redact.find import redacted
+
+        return redacted(text)[0] if self._settings.secrets.action_for("", "adopt") in ("redact", "refuse") else text
 
 
 def _scope(project: Folder, all_projects: bool) -> Scope:

@@ -32,6 +32,7 @@ class CareService(Generic[Mode]):
     def doctor(self, *, repair: bool = False) -> Checkup:
         """Check every invariant of the workspace and its home; `repair` repairs what can be repaired without loss."""
         from memsweep.care.doctor import DoctorDependencies, doctor
+        from memsweep.remember.names import find_names
 
         access = self._access
 
@@ -45,23 +46,28 @@ class CareService(Generic[Mode]):
             workspace_id=access.workspace_id,
             home=access.app.engine.keeper,
             store=lambda: access.store,
+            found=access.found,
             embedder=lambda: access.app.embedder,
             cut=cut,
+            find_names=find_names,
             actor=access.actor,
             clock=access.clock,
         )
         found = doctor(tools, repair=repair)
-        found = replace(found, remarks=tuple(self._secrets_found()))
+        found = replace(found, remarks=tuple(self._remarks()))
         with contextlib.suppress(MemsweepError):  # a home that is damaged has been told of
             return replace(found, stranded=tuple(access.app.projects.stranded()))
         return found
 
-    def _secrets_found(self) -> list[str]:
-        """What the rules find in what is stored: how much, never what."""
+    def _remarks(self) -> list[str]:
+        """Return what is no damage: how many secrets the rules find in what is stored, never which."""
         from memsweep.gc.secret_places import count
 
         try:
-            with self._access.store.collector.reading() as rows:
+            store = self._access.found()
+            if store is None:
+                return ["Nothing is stored here yet."]
+            with store.collector.reading() as rows:
                 number = count(rows)
         except (MemsweepError, *SUSPECTS):  # damaged: that is what the findings are about
             return []

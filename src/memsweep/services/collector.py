@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from memsweep.gc.collect import CollectorDependencies
     from memsweep.gc.strategies.rule import Fading
     from memsweep.model.workspace import EmbeddingModel
+    from memsweep.remember.names import Name
     from memsweep.services.access import Access
 
 
@@ -30,8 +31,10 @@ def collector(access: Access[Any], actor: str | None = None) -> CollectorDepende
         plan_hours=settings.plan_hours,
         grace_days=settings.grace_days,
         apply_seconds=settings.apply_seconds,
+        history_days=settings.history_days,
         fading=fading(access),
         embed=partial(_embed, access),
+        find_names=_find_names,
         list_as=partial(access.app.engine.describe, access.workspace_id),
     )
 
@@ -41,6 +44,12 @@ def _embed(access: Access[Any], texts: Sequence[str]) -> tuple[EmbeddingModel, l
 
     embedder = access.app.embedder
     return embedder.model, quantise(embedder.embed(texts))
+
+
+def _find_names(texts: Sequence[str]) -> Sequence[Name]:
+    from memsweep.remember.names import find_names
+
+    return find_names(texts)
 
 
 def fading(access: Access[Any]) -> Fading:

@@ -22,7 +22,7 @@ def stats(access: Access[Any]) -> Stats:
     if store is None:
         return no_stats(access.workspace_id, engine)
     back = access.quarantine.held_back(access.clock())
-    return store.stats() if back is None else replace(store.stats(), quarantined=store.count_held_back(back))
+    return replace(store.stats(), quarantined=store.count_held_back(back)) if back.tiers else store.stats()
 
 
 def count_up(access: Access[Any], days: int) -> Counts:
@@ -32,7 +32,7 @@ def count_up(access: Access[Any], days: int) -> Counts:
     if store is None:
         return Counts()
     back = access.quarantine.held_back(now)
-    quarantined = 0 if back is None else store.count_held_back(back)
+    quarantined = store.count_held_back(back) if back.tiers else 0
     return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
 
 

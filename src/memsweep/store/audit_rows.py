@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.model.audit_event import AuditEvent
 from memsweep.model.ids import findable
+from memsweep.model.stored import expect, mapping, to_json
 from memsweep.model.times import micros_or_none
-from memsweep.store.stored import expect, mapping, to_json
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditQuery

@@ -8,98 +8,73 @@ reason; it answers neutral questions about rows and moves sets of them.
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
+from memsweep.store.journals import Origins, Revisions
 from memsweep.store.ports.graph import EntityRows, MentionRows, RelationRows
 from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.memory_acts import MemoryActRows
-from memsweep.store.ports.merges import AliasRows, MoveRows
-from memsweep.store.ports.origins import OriginRows
-from memsweep.store.ports.plans import PlanReads, PlanRows
-from memsweep.store.ports.receipts import ReceiptReads, ReceiptRows
-from memsweep.store.ports.records import RecordReads, RecordRows
-from memsweep.store.ports.revisions import RevisionReads, RevisionRows, TextReads, TextRows
+from memsweep.store.ports.merges import MoveRows
+from memsweep.store.ports.revisions import TextReads, TextRows
 from memsweep.store.ports.segments import SegmentRows
-from memsweep.store.ports.tombstones import TombstoneRows
 from memsweep.store.ports.trash import TrashRows
+from memsweep.store.receipts import Plans, Receipts, Tombstones
+from memsweep.store.records import Aliases, Records
+from memsweep.store.rows import Rows
 
 
 class Reads(Protocol):
-    """Questions that change nothing."""
+    """Where a plan is kept: a transaction of the collector, or an open context window."""
 
     @property
     def items(self) -> ItemReads: ...
 
     @property
-    def plans(self) -> PlanReads: ...
+    def plans(self) -> Plans: ...
 
 
-class WorkspaceReads(Reads, Protocol):
-    """The same, and what was before."""
+class WorkspaceReads:
+    """Questions that change nothing: what is there, and what was before. An engine sets what only it can answer."""
 
-    @property
-    def receipts(self) -> ReceiptReads: ...
+    items: ItemReads
+    texts: TextReads
+    records: Records
 
-    @property
-    def revisions(self) -> RevisionReads: ...
-
-    @property
-    def texts(self) -> TextReads: ...
-
-    @property
-    def records(self) -> RecordReads: ...
+    def __init__(self, rows: Rows) -> None:
+        self.plans = Plans(rows)
+        self.receipts = Receipts(rows)
+        self.revisions = Revisions(rows)
 
 
-class Changes(Protocol):
+class Changes(WorkspaceReads):
     """A transaction under way. Leaving it without an error keeps all of it, with one nothing."""
 
-    @property
-    def items(self) -> ItemRows: ...
+    items: ItemRows
+    texts: TextRows
+    trash: TrashRows
+    segments: SegmentRows
+    entities: EntityRows
+    relations: RelationRows
+    mentions: MentionRows
+    acts: MemoryActRows
+    moves: MoveRows
 
-    @property
-    def plans(self) -> PlanRows: ...
+    def __init__(self, rows: Rows) -> None:
+        super().__init__(rows)
+        self.origins = Origins(rows)
+        self.aliases = Aliases(rows)
+        self.tombstones = Tombstones(rows)
 
-    @property
-    def receipts(self) -> ReceiptRows: ...
+    @abstractmethod
+    def let_go(self, before: datetime, most: int) -> None:
+        """Drop so many receipts that were purged before a moment, with their plans, and so many older audit events.
 
-    @property
-    def trash(self) -> TrashRows: ...
+        What a merge or a split left, or a stash, is still read by its receipt, which stays; so do events that tell of
+        backups and imports.
+        """
 
-    @property
-    def segments(self) -> SegmentRows: ...
-
-    @property
-    def entities(self) -> EntityRows: ...
-
-    @property
-    def relations(self) -> RelationRows: ...
-
-    @property
-    def mentions(self) -> MentionRows: ...
-
-    @property
-    def origins(self) -> OriginRows: ...
-
-    @property
-    def acts(self) -> MemoryActRows: ...
-
-    @property
-    def moves(self) -> MoveRows: ...
-
-    @property
-    def aliases(self) -> AliasRows: ...
-
-    @property
-    def revisions(self) -> RevisionRows: ...
-
-    @property
-    def texts(self) -> TextRows: ...
-
-    @property
-    def records(self) -> RecordRows: ...
-
-    @property
-    def tombstones(self) -> TombstoneRows: ...
-
+    @abstractmethod
     def audit(self, event: AuditEvent) -> None: ...

@@ -1,8 +1,9 @@
-"""What of the graph is in quarantine: left out of what is recalled."""
+"""What of the graph is in quarantine, or said only by what has expired: left out of what is recalled."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memsweep.model.quarantine import HeldTiers
@@ -21,10 +22,17 @@ class HeldGraph:
         held = [key for key, origin in graph.origins().items() if origin.tier in tiers] if tiers else []
         self._tiers = HeldTiers(held, back.since) if back is not None and held else None
 
+        self._expired_by = None if back is None else back.expired_by
+
+    @cached_property
+    def _expired(self) -> set[str]:
+        return set() if self._expired_by is None else self._graph.expired_facts(self._expired_by)
+
     def facts(self, ids: Collection[str]) -> set[str]:
-        if self._tiers is None or not ids:
+        if not ids:
             return set()
-        return self._tiers.facts(self._graph.fact_provenance(ids))
+        expired = self._expired.intersection(ids)
+        return expired if self._tiers is None else expired | self._tiers.facts(self._graph.fact_provenance(ids))
 
     def entities(self, keys: Collection[int]) -> set[int]:
         if self._tiers is None or not keys:

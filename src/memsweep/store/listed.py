@@ -7,8 +7,8 @@ from typing import Any
 
 from memsweep.model.listing import ListedMemory
 from memsweep.model.origin import stored_origin
+from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros, moment_or_none
-from memsweep.store.stored import expect, expect_or_null
 
 
 def read_listed(row: Sequence[Any], tags_of: Callable[[Any], Sequence[str]]) -> ListedMemory | None:

@@ -7,8 +7,8 @@ from typing import Any
 
 from memsweep.model.memory import Memory, NamedThing, Superseding, code_file, last_seen
 from memsweep.model.origin import stored_origin
+from memsweep.model.stored import expect, expect_or_null, mapping
 from memsweep.model.times import from_micros, moment_or_none
-from memsweep.store.stored import expect, expect_or_null, mapping
 
 _ORIGIN = 6  # fields
 

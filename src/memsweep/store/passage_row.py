@@ -8,13 +8,14 @@ from typing import Any
 from memsweep.model.code_place import code_place
 from memsweep.model.origin import stored_origin
 from memsweep.model.search import Passage
-from memsweep.model.times import from_micros
-from memsweep.store.stored import expect, expect_or_null
+from memsweep.model.stored import expect, expect_or_null
+from memsweep.model.times import from_micros, moment_or_none
 
 
 def passage_of(row: Sequence[Any], tags: tuple[str, ...]) -> Passage:
     """What is not of its type is refused: it is damaged, and cannot be shown."""
-    key, chunk, memory, text, first_line, last_line, source, _, created_at, thread, stale, pinned, seen, *rest = row
+    key, chunk, memory, text, first_line, last_line, source, _, created_at, thread, stale, pinned, *rest = row
+    seen, expires, *rest = rest
     expect(str, chunk, memory, text, source, *tags)
     expect_or_null(str, thread, *rest[:11])
     expect(int, first_line, last_line, +stale, +pinned)  # one engine has numbers for yes and no
@@ -34,5 +35,6 @@ def passage_of(row: Sequence[Any], tags: tuple[str, ...]) -> Passage:
         pinned=bool(pinned),
         last_seen_at=created if seen == created_at else from_micros(seen),
         code=code_place(*rest[6:]),
+        expires_at=moment_or_none(expires),
         origin=stored_origin(*rest[:6]),
     )

@@ -31,8 +31,9 @@ from memsweep.model.text import clipped, excerpt
 from memsweep.model.times import moment_or_none
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
-from memsweep.store.ports.plans import NewPlan, PlanRows, SavedPlan
 from memsweep.store.ports.trash import TrashRows
+from memsweep.store.receipts import Plans, SavedPlan
+from memsweep.store.things.collected import PlanRow
 
 MERGE = "merge"
 SECRET = "secret"
@@ -61,21 +62,11 @@ _SUMMARY: Mapping[str, Any] = {
 }
 
 
-class PlanKeeper(Protocol):
-    """What can keep a plan: a transaction of the collector, or an open context window."""
-
-    @property
-    def items(self) -> ItemReads: ...
-
-    @property
-    def plans(self) -> PlanRows: ...
-
-
 class PlanTransaction(Protocol):
     """Where a plan is used: a transaction of the collector."""
 
     @property
-    def plans(self) -> PlanRows: ...
+    def plans(self) -> Plans: ...
 
     @property
     def trash(self) -> TrashRows: ...
@@ -91,10 +82,10 @@ class Planning:
     lifetime: timedelta = timedelta(0)
 
 
-def save(tx: PlanKeeper, draft: PlanDraft, totals: Totals, planning: Planning) -> tuple[int, Plan]:
+def save(tx: Reads, draft: PlanDraft, totals: Totals, planning: Planning) -> tuple[int, Plan]:
     """Keep a plan, and let go of those that nobody used in time; its key, and the plan."""
     shown = draft.protected[:_SHOWN_PROTECTED]
-    head = NewPlan(
+    head = PlanRow(
         id=planning.plan_id,
         strategy=planning.strategy,
         created_at=planning.now,
@@ -232,7 +223,7 @@ def _redaction(after: str) -> Beside:
     return Beside(_MARK.sub(_DOTS, shown), shown, ())
 
 
-def _opened(rows: ItemReads, head: NewPlan) -> Plan:
+def _opened(rows: ItemReads, head: PlanRow) -> Plan:
     said = {**_SUMMARY, **head.summary}
     return Plan(
         id=head.id,

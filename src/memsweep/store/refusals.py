@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, StoreBusy, UnknownWorkspace
-from memsweep.store.stored import expect
+from memsweep.model.stored import expect
 
 if TYPE_CHECKING:
     from memsweep.model.workspace import EmbeddingModel, Workspace

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from memsweep.model.segment import ContextSegment
+from memsweep.model.stored import to_json
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowState
 from memsweep.store.plans import CONTEXT
-from memsweep.store.stored import to_json
 
 
 def values_of(segment: ContextSegment) -> dict[str, Any]:

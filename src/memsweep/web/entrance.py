@@ -8,8 +8,9 @@ from urllib.parse import urlsplit
 from anyio import to_thread
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memsweep.errors import BadInput, StoreError
+from memsweep.errors import BadInput, NotAllowed, StoreError
 from memsweep.web.forms import read_form
+from memsweep.web.guard import Shares
 from memsweep.web.login import HOURS
 from memsweep.web.rendering import render
 from memsweep.web.screen import THEME_COOKIE, THEMES, Call, theme_of
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 
 _YEAR = 31_536_000
 _MOST_BYTES = 4096
-_USED = "That link was used already, or belongs to another server. Run memsweep ui again for a new one."
+_MOST_AT_ONCE = 64
+_UNKNOWN = "That is no link of this server. Run memsweep ui again for a new one."
 
 
 class Entrance:
@@ -29,24 +31,37 @@ class Entrance:
 
     def __init__(self, page: Page) -> None:
         self._page = page
+        self._shares = Shares(_MOST_AT_ONCE)
 
     async def show(self, request: Request) -> Response:
         return _form(request)
 
     async def log_in(self, request: Request) -> Response:
+        """Log in, unless the sender's address has begun so many logins already that it has its share of them."""
+        address = request.client.host if request.client else ""
+        if not self._shares.take(address):
+            return _form(request, "Too many logins are under way. Wait for some seconds, and try again.", 503)
+        try:
+            return await self._log_in(request)
+        finally:
+            self._shares.give_back(address)
+
+    async def _log_in(self, request: Request) -> Response:
         """Exchange a token for a cookie; browsers send an Origin with every form, and the guard has compared it."""
         try:
             token = (await read_form(request, most_fields=5, most_bytes=_MOST_BYTES)).get("token")
         except BadInput:
             token = None
         if not isinstance(token, str) or "origin" not in request.headers:
-            return _form(request, _USED)
+            return _form(request, _UNKNOWN)
         try:
             session = await to_thread.run_sync(self._page.logins.open, token.strip())
+        except NotAllowed as error:
+            return _form(request, str(error))
         except StoreError as error:
             return _form(request, str(error), 503)
         if session is None:
-            return _form(request, _USED)
+            return _form(request, _UNKNOWN)
         answer = RedirectResponse("/", 303)
         cookie = self._page.cookie
         answer.set_cookie(cookie, session.id, max_age=HOURS * 3600, path="/", httponly=True, samesite="strict")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -74,6 +75,29 @@ class Guard:
         if size <= self.most_body_bytes:
             return None
         return Refusal(413, f"The body has more than {self.most_body_bytes:,} bytes, the maximum. Split it.")
+
+
+class Shares:
+    """Places for what is under way, shared among callers.
+
+    A caller may hold as many as are free. So one alone gets half of them, several get the same, and somebody who holds
+    none is let in, whatever the others do, until there are as many callers as places.
+    """
+
+    def __init__(self, places: int) -> None:
+        self._places, self._held = places, Counter[str]()
+
+    def take(self, caller: str) -> bool:
+        """Take a place; False if the caller has its share already. One that was taken is given back."""
+        if self._held[caller] >= self._places - self._held.total():
+            return False
+        self._held[caller] += 1
+        return True
+
+    def give_back(self, caller: str) -> None:
+        self._held[caller] -= 1
+        if not self._held[caller]:
+            del self._held[caller]
 
 
 def make_guard(port: int, allowed_hosts: Iterable[str] = (), most_body_bytes: int = MOST_BODY_BYTES) -> Guard:

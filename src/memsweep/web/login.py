@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import secrets
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from memsweep.app import App
 
 HOURS = 12
+LINK_SECONDS = 15 * 60
 _MOST_SESSIONS = 200
 _MOST_NOTICES = 20
 
@@ -75,18 +77,31 @@ Redeem = Callable[[str], Grant | None]
 
 
 class OneTimeLink:
-    """A token that opens one session, and then nothing more."""
+    """A token that opens one session, for the first browser that shows it in time, and then nothing more."""
 
-    def __init__(self, grant: Grant | None = None) -> None:
+    def __init__(self, grant: Grant | None = None, clock: Callable[[], float] = time.time) -> None:
         self.token = secrets.token_urlsafe(24)
-        self._grant, self._lock = grant or Grant(), threading.Lock()
+        self.on_use: Callable[[], object] = lambda: None
+        self._grant, self._clock, self._lock = grant or Grant(), clock, threading.Lock()
+        self._ends_at, self._used_at = clock() + LINK_SECONDS, 0.0
 
     def redeem(self, given: str) -> Grant | None:
+        """Return what the session may do; None for another token. Raises NotAllowed where it is too late."""
+        if not is_same(given, self.token):
+            return None
         with self._lock:
-            if not self.token or not hmac.compare_digest(given.encode(), self.token.encode()):
-                return None
-            self.token = ""
-            return self._grant
+            now = self._clock()
+            if self._used_at:
+                at = time.strftime("%H:%M:%S", time.localtime(self._used_at))
+                raise NotAllowed(
+                    f"A browser logged in with this link at {at}, and it works once.",
+                    hint="If that was not yours, end the page with Ctrl-C at once. memsweep ui makes a new link.",
+                )
+            if now > self._ends_at:
+                raise NotAllowed("This link was not used in time.", hint="Run memsweep ui again for a new one.")
+            self._used_at = now
+        self.on_use()
+        return self._grant
 
 
 class Logins:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import mimetypes
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -17,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route, Router
 
-from memsweep import __version__
+from memsweep import __version__, deadline
 from memsweep.app import App, called_by
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotAllowed, NotFound, StoreError, UnknownWorkspace
 from memsweep.model.ids import check_name
@@ -25,12 +26,18 @@ from memsweep.model.origin import Origin
 from memsweep.web.entrance import Entrance, choose_theme, log_out
 from memsweep.web.forms import read_form
 from memsweep.web.login import Grant, Logins, Redeem, Session, is_same
-from memsweep.web.policy import WithPolicy
 from memsweep.web.rendering import STATIC
 from memsweep.web.screen import Call, Handler, Screen
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
+import secrets
+from typing import TYPE_CHECKING
+
+from starlette.requests import ClientDisconnect
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BY_PAGE = Origin("page", "memsweep", __version__, tier="person")
 _PREFIX = "/w/{workspace}"
@@ -148,7 +155,8 @@ class _Endpoint:
             if problem is not None:
                 raise problem
             _refuse(call, changes=self._changes)
-            with called_by(BY_PAGE), session.grant.within():
+            limit = nullcontext() if session.grant.is_owner else deadline.at_most(deadline.CALL_SECONDS)
+            with called_by(BY_PAGE), session.grant.within(), limit:
                 if self._screen and request.method == "GET" and not self._page.is_made(workspace):
                     return call.show("welcome.html")
                 return self._handler(call)
@@ -205,3 +213,44 @@ async def static_file(request: Request) -> Response:
 def _files() -> dict[str, tuple[bytes, str]]:
     kinds = {path.name: mimetypes.types_map.get(path.suffix, "text/plain") for path in STATIC.iterdir()}
     return {name: ((STATIC / name).read_bytes(), kind) for name, kind in kinds.items()}
+
+
+_POLICY = (
+    "default-src 'none'; script-src 'nonce-{nonce}'; require-trusted-types-for 'script'; trusted-types 'none';"
+    " style-src 'self'; font-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'"
+)
+_REFUSED = "Requests from the pages of other sites are refused.\n"
+
+
+class WithPolicy:
+    """ASGI middleware; templates find the nonce in the scope."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        scope["nonce"] = secrets.token_urlsafe(16)
+        policy = (b"content-security-policy", _POLICY.format(nonce=scope["nonce"]).encode())
+
+        async def with_policy(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], policy]
+            await send(message)
+
+        app = PlainTextResponse(_REFUSED, 403) if _is_embedded(scope) else self._app
+        try:
+            await app(scope, receive, with_policy)
+        except ClientDisconnect:  # or the guard has refused the rest of the request, and answers itself
+            return
+
+
+def _is_embedded(scope: Scope) -> bool:
+    """Whether a page of another site fetches this, rather than leading somebody to it."""
+    said = dict(scope["headers"])
+    if said.get(b"sec-fetch-site", b"none") not in (b"cross-site", b"same-site"):
+        return False
+    return said.get(b"sec-fetch-mode") != b"navigate" or said.get(b"sec-fetch-dest") != b"document"

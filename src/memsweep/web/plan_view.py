@@ -48,6 +48,7 @@ def plan_values(
     found = memory.sweep.groups(plan_id, offset=(page - 1) * per_page, limit=per_page)
     here = {group.root.id for group in found.groups}
     offered = BY_NAME.get(plan.strategy)
+    usable = not why_unusable(plan, plan.receipt_id, now)
     return {
         "plan": plan,
         "finds": offered.finds if offered else "",
@@ -59,7 +60,8 @@ def plan_values(
         "pages": max(1, -(-found.total // per_page)),
         "elsewhere": found.total - len(here) - len(set(spared) - here),
         "spared": spared,
-        "usable": not why_unusable(plan, plan.receipt_id, now),
+        "usable": usable,
+        "over_cap": memory.sweep.over_cap(plan_id) if usable else "",
         "warnings": planned(plan, (), why, None)["warnings"],
     }
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import sys
+import threading
 import webbrowser
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict
+from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.web.guard import make_guard
 from memsweep.web.guarded import Guarded
-from memsweep.web.login import OneTimeLink
+from memsweep.web.login import LINK_SECONDS, OneTimeLink
 from memsweep.web.page import make_page
 
 if TYPE_CHECKING:
@@ -21,22 +27,52 @@ if TYPE_CHECKING:
 
 _HOST = "127.0.0.1"
 _STOP_SECONDS = 3
+_REDIRECT = """<!doctype html>
+<meta charset="utf-8">
+<meta http-equiv="content-security-policy" content="default-src 'none'">
+<meta name="referrer" content="no-referrer">
+<meta http-equiv="refresh" content="0;url={address}">
+<title>memsweep</title>
+<p><a href="{address}">Open the page</a>
+"""
 
 
 def serve_page(app: App, port: int, *, open_browser: bool) -> None:
     """Serve the page until somebody stops it."""
     link = OneTimeLink()
-    with listen(port) as listener:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end like Ctrl-C, which takes the file away
+    with listen(port) as listener, _redirect_file(app, listener, link) if open_browser else nullcontext() as file:
         server = page_server(app, link, listener)
-        _say(address_of(listener, link), open_browser)
         with suppress(KeyboardInterrupt):  # which uvicorn passes on when it has ended
+            _say(address_of(listener, link), file)
             server.run([listener])
+
+
+@contextmanager
+def _redirect_file(app: App, listener: socket.socket, link: OneTimeLink) -> Iterator[Path]:
+    """A page that only its owner can read and that leads to the link, for as long as this works.
+
+    The command line of a browser can be read by every account of the machine, so the link itself must not be on it.
+    """
+    file = app.private_home("page") / f"open-{listener.getsockname()[1]}.html"
+    remove = partial(file.unlink, missing_ok=True)
+    with draft_of(file, replace=True) as draft, plain_refusals(file):
+        draft.write_text(_REDIRECT.format(address=address_of(listener, link)), encoding="ascii")
+    expiry = threading.Timer(LINK_SECONDS, remove)
+    expiry.daemon = True
+    expiry.start()
+    link.on_use = remove
+    try:
+        yield file
+    finally:
+        expiry.cancel()
+        remove()
 
 
 def page_server(app: App, link: OneTimeLink, listener: socket.socket) -> uvicorn.Server:
     import uvicorn
 
-    from memsweep.web.connections import limits
+    from memsweep.web.connections import EndingServer, limits
 
     port, patience = listener.getsockname()[1], app.settings.http.patience_seconds
     config = uvicorn.Config(
@@ -46,7 +82,7 @@ def page_server(app: App, link: OneTimeLink, listener: socket.socket) -> uvicorn
         timeout_graceful_shutdown=_STOP_SECONDS,
         **limits(patience),
     )
-    return uvicorn.Server(config)
+    return EndingServer(config)
 
 
 def address_of(listener: socket.socket, link: OneTimeLink) -> str:
@@ -54,12 +90,13 @@ def address_of(listener: socket.socket, link: OneTimeLink) -> str:
     return f"http://{_HOST}:{listener.getsockname()[1]}/login#{link.token}"
 
 
-def _say(address: str, open_browser: bool) -> None:
+def _say(address: str, file: Path | None) -> None:
     """The listener takes connections already, so that whoever follows the link is answered."""
     print(f"The page is at {address}", flush=True)
-    print("The link works once. Ctrl-C ends the page.", file=sys.stderr, flush=True)
-    if open_browser:
-        webbrowser.open(address)
+    minutes = LINK_SECONDS // 60
+    print(f"The link works once, within {minutes} minutes. Ctrl-C ends the page.", file=sys.stderr, flush=True)
+    if file is not None:
+        webbrowser.open(file.as_uri())
 
 
 def listen(port: int) -> socket.socket:

@@ -2,32 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from markupsafe import Markup, escape
 
-# Joiners make one sign of several in emoji and in some scripts, so they stay between two letters beyond ASCII.
-_UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e"
-    "\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb\U000e0000-\U000e01ef]"
-    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
-)
+from memsweep.model.visible import written_out
 
 
 def plain(value: object) -> object:
     """For any place in a template, attributes too: a name must not pretend to be another."""
-    if not isinstance(value, str) or isinstance(value, Markup) or value.isprintable():
-        return value
-    return _UNSEEN.sub(lambda found: f"[{_code(found)}]", value)
+    return written_out(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def shown(value: object) -> Markup:
     """The same for text between tags, where the code points can look like what they are."""
-    text = str(value)
-    if text.isprintable():
-        return escape(text)
-    return Markup(_UNSEEN.sub(lambda found: f'<i class="unseen">{_code(found)}</i>', str(escape(text))))
+    return Markup(written_out(str(escape(str(value))), lambda sign: f'<i class="unseen">U+{ord(sign):04X}</i>'))
 
 
 def marked(text: str, words: Sequence[str]) -> Markup:
@@ -54,7 +43,3 @@ def _first(text: str, words: Sequence[str], start: int) -> tuple[int, int] | Non
         return None
     at, length = min(places)
     return at, at - length
-
-
-def _code(found: re.Match[str]) -> str:
-    return f"U+{ord(found.group()):04X}"

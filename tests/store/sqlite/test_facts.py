@@ -7,9 +7,9 @@ from pathlib import Path
 import apsw
 
 from memsweep import Memory
+from memsweep.model.stored import to_json
 from memsweep.remember.other_hits import fact_words
 from memsweep.store.sqlite import graph_sql
-from memsweep.store.stored import to_json
 
 
 def test_facts_are_found_by_indexes_alone(memory: Memory, home: Path) -> None:
@@ -19,6 +19,6 @@ def test_facts_are_found_by_indexes_alone(memory: Memory, home: Path) -> None:
     given = {name: to_json(list(words)) for name, words in asked._asdict().items()}
     statement = f"explain query plan {graph_sql.STATEMENTS_ABOUT}"
     with apsw.Connection(str(file)) as db:
-        plan = [line for *_, line in db.execute(statement, {**given, "ended": False, "limit": 5})]
+        plan = [line for *_, line in db.execute(statement, {**given, "ended": False, "expired_by": 1, "limit": 5})]
     assert [line for line in plan if line.startswith(("SCAN entity", "SCAN relation", "SCAN memory"))] == []
     assert any("entity_told_by_last_word" in line for line in plan)

@@ -13,7 +13,8 @@ from memsweep.store.sqlite import graph_sql, search_sql, sql
 from tests.support import store_files
 from tests.support.inside import store_of
 
-FACTS = {"names": "[]", "names_begin": "[]", "relations_begin": "[]", "ended": 0, "limit": 9}
+FACTS = {"names": "[]", "names_begin": "[]", "relations_begin": "[]", "ended": 0, "expired_by": 1, "limit": 9}
+HIDDEN = search_sql.Hidden(stale=True, superseded=True, expired=True)
 EVERY = (Filters(kind="memory"), Filters(kind="code"), Filters(source="chat", tags=("a",)))
 
 
@@ -30,9 +31,9 @@ def steps(db: apsw.Connection, statement: str, values: object = ()) -> list[str]
 
 @pytest.mark.parametrize("filters", EVERY, ids=str)
 def test_a_filter_is_applied_to_what_was_found(db: apsw.Connection, filters: Filters) -> None:
-    where, values = search_sql.eligible(filters, any_stale=True, any_superseded=True, key="+rowid")
+    where, values = search_sql.eligible(filters, HIDDEN, "+rowid")
     assert "SCAN chunk_fts VIRTUAL TABLE INDEX 0:M1" in steps(db, search_sql.match_words(where), ["x", *values, 1])
-    where, values = search_sql.passes(filters, any_stale=True, any_superseded=True)
+    where, values = search_sql.passes(filters, HIDDEN)
     first, second, *_ = steps(db, search_sql.live_of(where), ["[]", *values])
     assert first.startswith("SCAN wanted")
     assert second == "SEARCH chunk USING INTEGER PRIMARY KEY (rowid=?)"
@@ -44,7 +45,13 @@ def test_a_path_is_an_indexed_column(db: apsw.Connection) -> None:
 
 
 def test_nothing_is_read_whole_that_has_an_index(db: apsw.Connection) -> None:
-    for statement, values in ((search_sql.HIDDEN_CHUNKS, ()), (graph_sql.STATEMENTS_ABOUT, FACTS), (sql.COUNTS, ())):
+    for statement, values in (
+        (search_sql.HIDDEN_CHUNKS, ()),
+        (graph_sql.STATEMENTS_ABOUT, FACTS),
+        (sql.COUNTS, ()),
+        (graph_sql.EXPIRED_FACTS, {"expired_by": 1}),
+        (search_sql.ANY_EXPIRED, (1,)),
+    ):
         whole = [
             step for step in steps(db, statement, values) if step in ("SCAN chunk", "SCAN relation", "SCAN memory")
         ]

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from types import ModuleType
 from typing import Any
 
 from memsweep.context.forms import read_turn
@@ -34,7 +35,8 @@ def read_session(
 ) -> Transcript:
     """Recognise the form and read it; empty messages are left out, and the same file gives the same ids again.
 
-    With the bookmark of an earlier reading, `text` holds the whole lines written since; they may be of no use.
+    With the bookmark of an earlier reading, `text` holds the whole lines written since; they may be of no use, and one
+    that cannot be read is left out.
     """
     data = _whole(text) if bookmark is None else None
     if isinstance(data, dict) and isinstance(data.get("segments"), list):
@@ -43,13 +45,27 @@ def read_session(
         data = data["messages"]
     if isinstance(data, list):
         return _from_messages(_objects(data), Reading(now, count, {}))
-    rows, notes = _lines(text)
     reading = Reading(now, count, bookmark or {})
-    lines = _objects(rows) if bookmark is None else [row for row in rows if isinstance(row, dict)]
-    (codex if codex.is_rollout(lines) else claude).read_lines(reading, lines)
-    if not reading.segments and bookmark is None:
-        raise BadInput(_NOTHING)
+    if bookmark is None:
+        rows, notes = _lines(text)
+        _form(lines := _objects(rows)).read_lines(reading, lines)
+        if not reading.segments:
+            raise BadInput(_NOTHING)
+        return reading.ended(notes)
+    found = [_whole(line) for line in text.split("\n") if line.strip("\0 \t\r")]
+    lines = [row for row in found if isinstance(row, dict)]
+    form, left_out = _form(lines), len(found) - len(lines)
+    for line in lines:
+        try:
+            form.read_lines(reading, [line])
+        except (BadInput, RecursionError):
+            left_out += 1
+    notes = (f"Left out: {counted(left_out, 'line')} that cannot be read.",) if left_out else ()
     return reading.ended(notes)
+
+
+def _form(lines: Sequence[Mapping[str, Any]]) -> ModuleType:
+    return codex if codex.is_rollout(lines) else claude
 
 
 def _whole(text: str) -> Any:

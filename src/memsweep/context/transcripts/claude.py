@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from memsweep.context.forms import read_turn
-from memsweep.context.transcripts.reading import Reading
+from memsweep.context.forms import Turn, read_turn
+from memsweep.context.transcripts.reading import Reading, safe_id
+from memsweep.model.typed import is_typed
 
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>")
 """What a command of the program says to the person is no message to the model."""
+_SAYS_WHO_TYPED = (2, 1, 187)
+"""The first version that names a person in the `origin` of what one typed."""
+_VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 
 
 def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -25,19 +31,28 @@ def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
 def _read(reading: Reading, line: Mapping[str, Any]) -> None:
     message, own, at = line.get("message"), line.get("uuid"), {"created_at": line.get("timestamp")}
     if line.get("type") == "summary" and isinstance(line.get("summary"), str):
-        reading.put(f"summary-{line.get('leafUuid', len(reading.segments))}", line["summary"], type="summary")
+        leaf = safe_id(str(line.get("leafUuid", len(reading.segments))))
+        reading.put(f"summary-{leaf}", line["summary"], type="summary")
     elif line.get("subtype") == "compact_boundary":
         reading.compact(_preserved(line))
     elif not isinstance(own, str):
         return
     elif (prompt := _queued_prompt(line)) is not None:
-        reading.take(own, read_turn({"role": "user", "content": prompt}), **at)
+        turn = read_turn({"role": "user", "content": prompt})
+        reading.take(own, _by_whom({**line["attachment"], **line}, turn), **at)
     elif isinstance(message, dict) and message.get("role") and not _is_of_a_command(message):
         turn = read_turn(message)
         if line.get("isCompactSummary"):
             reading.summarise(own, turn.text, role=turn.role, **at)
         else:
-            reading.take(own, turn, **at)
+            reading.take(own, _by_whom(line, turn), **at)
+
+
+def _by_whom(line: Mapping[str, Any], turn: Turn) -> Turn:
+    """The turn; what stands in the user's role and was not typed by a person is a tool's."""
+    version = _VERSION.match(str(line.get("version")))
+    must_say = version is not None and tuple(map(int, version.groups())) >= _SAYS_WHO_TYPED
+    return turn if turn.role != "user" or is_typed(line, turn.texts, must_say=must_say) else replace(turn, role="tool")
 
 
 def _preserved(line: Mapping[str, Any]) -> set[str]:

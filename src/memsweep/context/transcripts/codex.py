@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from memsweep.context.forms import read_turn
 from memsweep.context.transcripts.reading import Reading
+from memsweep.model.typed import is_typed
 
 _OF_THE_CLIENT = (
     "<environment_context>",
@@ -19,6 +21,7 @@ _OF_THE_CLIENT = (
     "# AGENTS.md instructions",
 )
 """How messages begin that the program itself sends as the user."""
+_WHERE_PEOPLE_TYPE = ("cli", "exec", "vscode")
 _DIGEST_CHARS = 12
 
 
@@ -31,10 +34,30 @@ def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
         payload, at = line.get("payload"), {"created_at": line.get("timestamp")}
         if not isinstance(payload, Mapping):
             continue
-        if line.get("type") == "response_item" and (message := _message(payload)) is not None:
-            reading.take(_own(payload, line.get("timestamp")), read_turn(message), **at)
+        if line.get("type") == "session_meta":
+            reading.is_of_an_agent |= not _is_a_persons(payload)
+        elif line.get("type") == "response_item" and (message := _message(payload)) is not None:
+            turn = read_turn(message)
+            if turn.role == "user" and (reading.is_of_an_agent or not is_typed(_said_of(line, payload), turn.texts)):
+                turn = replace(turn, role="tool")
+            reading.take(_own(payload, line.get("timestamp")), turn, **at)
         elif line.get("type") == "compacted":
             _compact(reading, payload, at)
+
+
+def _is_a_persons(meta: Mapping[str, Any]) -> bool:
+    """Return False for a session that an agent or the program itself began: nobody types there."""
+    return meta.get("source", "cli") in _WHERE_PEOPLE_TYPE and meta.get("thread_source", "user") == "user"
+
+
+def _said_of(line: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
+    """What the program says of a message, which newer versions do piece by piece."""
+    pieces, metadata = item.get("internal_chat_message_metadata_passthrough"), line.get("metadata")
+    said = dict(metadata) if isinstance(metadata, Mapping) else {}
+    if isinstance(pieces, Mapping):
+        origin = [pieces.get(name) for name in ("content_item_kinds", "content_item_metadata")]
+        said |= {"origin": [each for each in origin if each]} if any(origin) else {}
+    return said
 
 
 def _compact(reading: Reading, payload: Mapping[str, Any], at: Mapping[str, Any]) -> None:

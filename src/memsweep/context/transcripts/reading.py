@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -14,8 +15,14 @@ from memsweep.context.segment import segment_from_dict
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.model.tokens import CountTokens
+from memsweep.redact.find import find
 
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
+_PLAIN_ID = re.compile(r"(?:[a-z]{1,12}[-_])?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""As clients make them: no rule finds a secret in one."""
+_LONGEST_ID = 200
+_MOST_KEPT = 10_000
+"""Of a bookmark; what is older than so many segments was collected long ago."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +54,28 @@ def tier_of(segment: ContextSegment) -> str:
     return speakers.get(segment.role or "", "tool") if segment.type == "message" else "tool"
 
 
+def safe_id(own: str) -> str:
+    """The id of a message; a digest in the place of one that holds a secret or is too long."""
+    is_safe = _PLAIN_ID.fullmatch(own) or (len(own) <= _LONGEST_ID and own.isprintable() and not find(own))
+    return own if is_safe else f"item-{_digest(own)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
 class Reading:
     """Collects segments; each result is linked to its own call, and reads of files know their files."""
 
     def __init__(self, now: datetime, count: CountTokens, bookmark: Mapping[str, Any]) -> None:
         self.segments: list[ContextSegment] = []
         self.message_of: dict[str, str] = {}
+        self.is_of_an_agent = False
+        """A session in which no person types."""
         self._now, self._count = now, count
         self._compactions: list[Compaction] = []
         self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
-        """By the id of a call: its segment, and the lines of a file that it reads."""
+        """By the digest of a call's id: its segment, and the lines of a file that it reads."""
         self._answered: set[str] = set()
         self._seen: set[str] = set()
         self._live: dict[str, None] = {}
@@ -67,12 +86,13 @@ class Reading:
 
     def take(self, message: str, turn: Turn, **more: Any) -> None:
         """A message; each further call or result in it is a segment of its own."""
+        message = safe_id(message)
         for number, piece in enumerate(turn.pieces, 1):
             own = message if number == 1 else f"{message}#{number}"
             if number > 1:
                 self.message_of[own] = message
             if piece.makes is not None:
-                self._calls[piece.makes] = own, place_in_file(piece.name, piece.inputs)
+                self._calls[_digest(piece.makes)] = own, place_in_file(piece.name, piece.inputs)
             self.put(own, piece.text, piece.media_tokens, **{"role": turn.role, **self._result(turn, piece), **more})
 
     def put(self, own: str, text: str, media_tokens: int = 0, **more: Any) -> None:
@@ -85,30 +105,38 @@ class Reading:
 
     def compact(self, preserved: Collection[str]) -> None:
         """The client dropped what it had, but for these messages; a summary follows."""
-        gone = [own for own in self._live if own.partition("#")[0] not in preserved]
+        stay = set(map(safe_id, preserved))
+        gone = [own for own in self._live if own.partition("#")[0] not in stay]
         self._replaced += gone
         for own in gone:
             del self._live[own]
 
     def summarise(self, own: str, text: str, **more: Any) -> None:
         """The summary of what was dropped last."""
+        own = safe_id(own)
         self.put(own, text, **{"type": "summary", **more})
         if self._replaced:
             self._compactions.append(Compaction(own, tuple(self._replaced)))
             self._replaced = []
 
     def ended(self, notes: tuple[str, ...] = ()) -> Transcript:
-        waiting = {made: call for made, call in self._calls.items() if made not in self._answered}
-        bookmark = {"calls": waiting, "live": list(self._live), "replaced": self._replaced}
+        waiting = [(made, call) for made, call in self._calls.items() if made not in self._answered]
+        bookmark: dict[str, Any] = {
+            "calls": dict(waiting[-_MOST_KEPT:]),
+            "live": list(self._live)[-_MOST_KEPT:],
+            "replaced": self._replaced[-_MOST_KEPT:],
+        }
+        bookmark |= {"of_an_agent": True} if self.is_of_an_agent else {}
         return Transcript(self.segments, self.message_of, notes, tuple(self._compactions), bookmark)
 
     def _result(self, turn: Turn, piece: Piece) -> dict[str, Any]:
         if not turn.answers:
             return {"type": "message"}
-        if piece.answers not in self._calls:
+        answered = _digest(piece.answers or "")
+        if answered not in self._calls:
             return {"type": "log"}
-        self._answered.add(piece.answers)
-        own, read = self._calls[piece.answers]
+        self._answered.add(answered)
+        own, read = self._calls[answered]
         return {"type": "code" if read else "log", "references": [own], **read}
 
     def _open(self, bookmark: Mapping[str, Any]) -> None:
@@ -118,6 +146,7 @@ class Reading:
             self._calls = {str(made): (str(own), dict(read)) for made, (own, read) in dict(calls).items()}
             self._live = dict.fromkeys(map(str, live))
             self._replaced = [*map(str, replaced)]
+            self.is_of_an_agent = bookmark.get("of_an_agent") is True
         except (TypeError, ValueError):
             raise BadInput(
                 "the bookmark is not one that an earlier reading returned.",

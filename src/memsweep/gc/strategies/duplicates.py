@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
+from math import inf
 from typing import TYPE_CHECKING
 
 from memsweep.model.likeness import NEAR, Comparable, Run, comparable, nearly_same, outline
-from memsweep.model.plan import Found, MemoryRow, Survey
+from memsweep.model.plan import Found, Survey, SurveyedMemory
 from memsweep.model.reach import components
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def find(survey: Survey, options: Options) -> Iterator[Found]:
         yield from _taken_from(group, rows, texts)
 
 
-def comparable_memories(survey: Survey) -> dict[int, MemoryRow]:
+def comparable_memories(survey: Survey) -> dict[int, SurveyedMemory]:
     hidden = {old for old, _, _ in survey.supersessions}
     return {
         row.key: row
@@ -50,13 +51,16 @@ def _worth_comparing(texts: Mapping[int, str], exact: Iterable[tuple[int, int]])
     return found | {key: found[first] for key, first in same_as.items() if first in found}
 
 
-def _taken_from(group: set[int], rows: Mapping[int, MemoryRow], texts: Mapping[int, Comparable]) -> Iterator[Found]:
+def _taken_from(
+    group: set[int], rows: Mapping[int, SurveyedMemory], texts: Mapping[int, Comparable]
+) -> Iterator[Found]:
     """What goes of memories that are alike, the best first: each names what is kept in its place."""
     last_said = _last_said(rows[key] for key in group)
 
-    def worse(key: int) -> tuple[bool, bool, int, int, int]:
+    def worse(key: int) -> tuple[bool, float, int, int, int]:
         row = rows[key]
-        return not row.pinned, row.expires_at is not None, -last_said[row.content_hash], row.created_at, key
+        ends = inf if row.expires_at is None else row.expires_at
+        return not row.pinned, -ends, -last_said[row.content_hash], row.created_at, key
 
     for best in sorted(group, key=worse):
         if best not in group:
@@ -71,7 +75,7 @@ def _taken_from(group: set[int], rows: Mapping[int, MemoryRow], texts: Mapping[i
         group -= same | near
 
 
-def _last_said(rows: Iterable[MemoryRow]) -> dict[bytes, int]:
+def _last_said(rows: Iterable[SurveyedMemory]) -> dict[bytes, int]:
     """When each text was remembered last."""
     newest: dict[bytes, int] = {}
     for row in rows:

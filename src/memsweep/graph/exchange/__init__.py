@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import NamedTuple
 
 from memsweep.errors import BadInput
@@ -11,10 +12,10 @@ from memsweep.model.whole_graph import GraphDump
 
 
 class Form(NamedTuple):
-    """How a graph is written, how it is read, and how such files end."""
+    """How a graph is written, how it is read (what has no date is dated now), and how such files end."""
 
     write: Callable[[GraphDump], str]
-    read: Callable[[str], GraphDump]
+    read: Callable[[str, datetime], GraphDump]
     ending: str
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import datetime
 from typing import Any
 
 from memsweep.errors import BadInput
@@ -36,7 +37,7 @@ def write(dump: GraphDump) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read(text: str) -> GraphDump:
+def read(text: str, now: datetime) -> GraphDump:
     nodes: list[Record] = []
     edges: list[Record] = []
     for number, raw in enumerate(text.removeprefix("\ufeff").split("\n"), 1):
@@ -53,7 +54,7 @@ def read(text: str) -> GraphDump:
                 f"line {number} is not a statement that export_graph writes: {line[:60]!r}.",
                 hint="Only Cypher that was exported here is read.",
             )
-    return dump_of(nodes, edges)
+    return dump_of(nodes, edges, now)
 
 
 def _node(row: ExportedEntity) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from memsweep.errors import BadInput
@@ -16,7 +17,7 @@ def write(dump: GraphDump) -> str:
     return f'{{"elements": {{"nodes": {lines(nodes)}, "edges": {lines(edges)}}}}}\n'
 
 
-def read(text: str) -> GraphDump:
+def read(text: str, now: datetime) -> GraphDump:
     elements = json_object(text).get("elements")
     if isinstance(elements, list):  # the flat form: what has a source is an edge
         groups: dict[str, list[Any]] = {"nodes": [], "edges": []}
@@ -26,7 +27,7 @@ def read(text: str) -> GraphDump:
     if not isinstance(elements, dict):
         raise BadInput("the JSON has no 'elements' with nodes and edges.")
     nodes, edges = (map(_data, records(elements, name)) for name in ("nodes", "edges"))
-    return dump_of(nodes, edges)
+    return dump_of(nodes, edges, now)
 
 
 def _data(element: Any) -> dict[str, Any]:

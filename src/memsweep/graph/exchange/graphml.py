@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
@@ -36,7 +37,7 @@ def write(dump: GraphDump) -> str:
     return "\n".join(_lines(dump)) + "\n"
 
 
-def read(text: str) -> GraphDump:
+def read(text: str, now: datetime) -> GraphDump:
     if "<!DOCTYPE" in text:
         raise BadInput("the GraphML has a DOCTYPE, which is refused.", hint="Remove it.")
     try:
@@ -53,7 +54,7 @@ def read(text: str) -> GraphDump:
         for each in graph
         if _tag(each) == "edge" and each.get("source") and each.get("target")
     ]
-    return dump_of(nodes, edges)
+    return dump_of(nodes, edges, now)
 
 
 def _lines(dump: GraphDump) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from memsweep.errors import BadInput
@@ -20,12 +21,12 @@ def write(dump: GraphDump) -> str:
     return f'{{{head}, "entities": {lines(entities)}, "relations": {lines(relations)}}}\n'
 
 
-def read(text: str) -> GraphDump:
+def read(text: str, now: datetime) -> GraphDump:
     graph = json_object(text)
     if graph.get("format", FORMAT) != FORMAT or graph.get("version", VERSION) != VERSION:
         said = f"{graph.get('format')!r:.40}, version {graph.get('version')!r:.20}"
         raise BadInput(f"the file is in the format {said}; only {FORMAT}, version {VERSION} can be read.")
-    return dump_of(records(graph, "entities"), records(graph, "relations"))
+    return dump_of(records(graph, "entities"), records(graph, "relations"), now)
 
 
 def lines(records: Iterable[Any]) -> str:

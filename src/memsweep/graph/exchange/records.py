@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -24,7 +24,6 @@ Record = dict[str, Any]
 
 LONGEST_NAME = 2000
 _iso = lru_cache(maxsize=100_000)(iso)  # a batch has one moment for all of its facts
-_UNDATED = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def entity_record(row: ExportedEntity) -> Record:
@@ -35,13 +34,13 @@ def relation_record(row: ExportedRelation) -> Record:
     return _record(row._asdict())
 
 
-def dump_of(entities: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]]) -> GraphDump:
+def dump_of(entities: Iterable[Mapping[str, Any]], relations: Iterable[Mapping[str, Any]], now: datetime) -> GraphDump:
     """A graph from records; every relation must lead from and to one of the entities."""
-    things = tuple(_entity(record) for record in entities)
+    things = tuple(_entity(record, now) for record in entities)
     ids = Counter(thing.id for thing in things)
     if twice := [own for own, count in ids.items() if count > 1]:
         raise BadInput(f"the entity id {twice[0]!r:.60} is in the file twice.")
-    facts = tuple(_relation(record, number) for number, record in enumerate(relations))
+    facts = tuple(_relation(record, number, now) for number, record in enumerate(relations))
     for fact in facts:
         for end in (fact.source, fact.target):
             if end not in ids:
@@ -57,12 +56,12 @@ def _record(values: Mapping[str, Any]) -> Record:
     }
 
 
-def _entity(record: Mapping[str, Any]) -> ExportedEntity:
+def _entity(record: Mapping[str, Any], now: datetime) -> ExportedEntity:
     if not isinstance(record, Mapping):
         raise BadInput(f"an entity must be an object, not {record!r:.60}.")
     own = _id(record.get("id"), "an entity's id")
     name = record.get("name") or record.get("label") or own
-    created, seen = _times(record)
+    created, seen = _times(record, now)
     return ExportedEntity(
         id=own,
         name=_text(name, "an entity's name"),
@@ -89,12 +88,12 @@ def _aliases(value: object, own: str) -> str | None:
     return json.dumps(names, ensure_ascii=False, separators=(",", ":"))
 
 
-def _relation(record: Mapping[str, Any], number: int) -> ExportedRelation:
+def _relation(record: Mapping[str, Any], number: int, now: datetime) -> ExportedRelation:
     if not isinstance(record, Mapping):
         raise BadInput(f"a relation must be an object, not {record!r:.60}.")
     own = _id(record.get("id", f"relation {number}"), "a relation's id")
     name = record.get("relation") or record.get("interaction") or record.get("label") or "RELATED_TO"
-    created, seen = _times(record)
+    created, seen = _times(record, now)
     evidence = record.get("evidence", 1)
     if isinstance(evidence, bool) or not isinstance(evidence, int) or not 0 <= evidence < 2**62:
         raise BadInput(f"the evidence of {own!r:.60} must be a whole number, not {evidence!r:.40}.")
@@ -115,10 +114,11 @@ def _relation(record: Mapping[str, Any], number: int) -> ExportedRelation:
     )
 
 
-def _times(record: Mapping[str, Any]) -> tuple[datetime, datetime]:
-    """What has no date was never confirmed, as far as anybody knows."""
-    created = _time(record, "created_at") or _time(record, "last_seen") or _UNDATED
-    return created, _time(record, "last_seen") or created
+def _times(record: Mapping[str, Any], now: datetime) -> tuple[datetime, datetime]:
+    """Who hands in what has no date says it now; otherwise it would be taken for faded as soon as it is there."""
+    created, seen = _time(record, "created_at"), _time(record, "last_seen")
+    seen = seen or max(now, created or now)
+    return created or min(now, seen), seen
 
 
 def _time(record: Mapping[str, Any], name: str) -> datetime | None:

@@ -12,7 +12,7 @@ import uvicorn
 from sse_starlette.sse import AppStatus
 
 from memsweep.errors import BadInput
-from memsweep.web.connections import limits
+from memsweep.web.connections import EndingServer, limits
 
 if TYPE_CHECKING:
     from memsweep.server.http.door import Door
@@ -63,7 +63,7 @@ def _signals_end_quietly() -> Iterator[None]:
             signal.signal(kind, handler)
 
 
-class _Server(uvicorn.Server):
+class _Server(EndingServer):
     def __init__(self, config: uvicorn.Config, door: Door) -> None:
         super().__init__(config)
         self._door = door

@@ -13,7 +13,7 @@ from memsweep.errors import AlreadyExists, BadInput, Conflict
 from memsweep.project.resolver import existing_folder
 from memsweep.server.http import PATH
 from memsweep.server.profiles import Profile
-from memsweep.server.start import known_profile, look_for_cycles_seldom
+from memsweep.server.start import known_profile, look_for_cycles_seldom, share_few_heaps
 from memsweep.settings import load_settings
 from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.web.guard import check_host, is_loopback, make_guard
@@ -31,6 +31,7 @@ def serve_http(
     """Serve until SIGTERM or SIGINT; requests that have begun are finished first. `ui`: the page as well."""
     chosen = known_profile(profile)
     look_for_cycles_seldom()
+    share_few_heaps()
     for name in allowed_hosts:
         check_host(name)
     if ui and (allowed_hosts or not is_loopback(host)):

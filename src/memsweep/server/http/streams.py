@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING
 
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
+from memsweep.server.caller import TOKEN
+from memsweep.web.guard import Refusal, Shares
+from memsweep.web.guarded import refuse
+
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LISTENS = (b"mcp-method", b"subscriptions/listen")
+_MOST_STREAMS = 256
+_SHARE_IN_USE = Refusal(
+    503,
+    "Too many streams of this token are open; end one, or wait. Calls are still answered.",
+    ((b"retry-after", b"5"),),
+)
 _VERSION, _CALLS = b"mcp-protocol-version", b"tools/call"
 
 
@@ -37,6 +47,7 @@ class Streams:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._end = asyncio.Event()
+        self._shares = Shares(_MOST_STREAMS)
 
     def end(self) -> None:
         """To the application every listener has hung up; each gets the proper end of its answer."""
@@ -46,6 +57,16 @@ class Streams:
         if not is_stream(scope["method"], scope["headers"]):
             await self._app(scope, receive, send)
             return
+        caller = scope[TOKEN].digest
+        if not self._shares.take(caller):
+            await refuse(_SHARE_IN_USE, send)
+            return
+        try:
+            await self._stream(scope, receive, send)
+        finally:
+            self._shares.give_back(caller)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_open = False
 
         async def watched(message: Message) -> None:

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from memsweep.app import App
 from memsweep.errors import BadInput
-from memsweep.gc.collect import CLEAR_PHRASE
+from memsweep.gc.collect import CLEAR_PHRASE, refuse_other_strategy
 from memsweep.model.paging import cursor_at, offset_of, page_size
-from memsweep.model.strategies import NAMES
+from memsweep.model.strategies import DEFAULT, NAMES, Unsaid
 from memsweep.report import collector as report
 from memsweep.report import questions, receipts, updates
 from memsweep.report.reasons import why
@@ -49,7 +49,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         workspace_id: str = "",
         dry_run: bool = True,
         confirm: bool = False,
-        strategy: Strategy = "stale_code",
+        strategy: Strategy = Unsaid(DEFAULT),
         plan_id: PlanId = None,
         limit: int = 20,
         cursor: str | None = None,
@@ -61,6 +61,8 @@ def collector_tools(app: App) -> list[ToolRow]:
         """Find garbage: returns a plan with a reason for each item, and removes nothing. Then call it again with that
         plan_id, dry_run=false and confirm=true to move exactly these to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
+        if plan_id is not None and not isinstance(strategy, Unsaid):
+            refuse_other_strategy(memory.sweep.get_plan(plan_id), strategy)
         if not dry_run:
             if plan_id is not None:
                 receipt = memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large, exclude=exclude or ())
@@ -87,7 +89,7 @@ def collector_tools(app: App) -> list[ToolRow]:
             plan = memory.sweep.get_plan(plan_id)
         if exclude:
             plan = memory.sweep.narrow(plan.id, exclude)
-        items = memory.sweep.items(plan.id, offset=offset, limit=limit)
+        items = memory.sweep.items(plan.id, offset=offset, limit=limit) if plan.item_count else []
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 
     def undo(receipt_id: str, workspace_id: str = "") -> report.UndoAnswer:
@@ -179,8 +181,18 @@ def collector_tools(app: App) -> list[ToolRow]:
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
 
+    def release_asks(memory_id: str, workspace_id: str) -> Removal:
+        memory = app.memory(workspace_id)
+
+        def question() -> Question:
+            found = memory.get(memory_id)
+            return Question() if found.released_at else Question(questions.release_question(memory.workspace_id, found))
+
+        command = questions.command_line("release", memory_id, workspace_id=memory.workspace_id)
+        return Removal(question, command, "only a person lets something out of quarantine")
+
     def release_memory(memory_id: str, workspace_id: str = "") -> updates.ReleaseAnswer:
-        """Let a memory out of quarantine, after a person has looked at it: search finds it from now on."""
+        """Let a memory out of quarantine: search and briefings tell it from now on. A person is asked."""
         return updates.released(app.memory(workspace_id).release(memory_id))
 
     def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
@@ -199,5 +211,5 @@ def collector_tools(app: App) -> list[ToolRow]:
         ToolRow(clear_all, destroys=True, asks=clear_asks, profile="full"),
         ToolRow(explain_memory, reads=True, profile="full"),
         ToolRow(pin, repeats=True, profile="full"),
-        ToolRow(release_memory, repeats=True, profile="full"),
+        ToolRow(release_memory, repeats=True, asks=release_asks, profile="full"),
     ]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.gc.collect import refuse_other_strategy
 from memsweep.report import upkeep as report
 from memsweep.server.consent import Removal
 from memsweep.server.plans import plan_question
@@ -57,6 +58,8 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         memory = app.memory(workspace_id)
         thresholds: dict[str, Any] = {"node_threshold": node_threshold, "edge_threshold": edge_threshold}
         thresholds |= {"include_orphans": include_orphans, "max_age_days": max_age_days}
+        if plan_id is not None:
+            refuse_other_strategy(memory.sweep.get_plan(plan_id), "decayed", "prune_memory applies it.")
         if _previews(mode, dry_run):
             plan = memory.sweep.get_plan(plan_id) if plan_id else memory.graph.plan_prune(**thresholds)
             return report.previewed(plan, memory.sweep.items(plan.id, limit=report.SHOWN))

@@ -8,7 +8,7 @@ from operator import neg
 from typing import Any, NamedTuple
 
 from memsweep.model.frozen import replace
-from memsweep.model.search import Candidate, Filters, Owner, Place, place_at
+from memsweep.model.search import Candidate, Filters, HeldBack, Owner, Place, place_at
 from memsweep.store.falkor import cypher, gc_cypher, origins
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.searching import Where, owner_of, where_of
@@ -26,11 +26,12 @@ _ANYWHERE: Spot = None, False, None
 
 class _Known(NamedTuple):
     """What is known at a revision, before chunks are looked at: the words to ask for, the keys of chunks that do not
-    count, whether there is code, the keys of what is nearest, and whether those are all."""
+    count, when the first memory expires, whether there is code, the keys of what is nearest, whether those are all."""
 
     revision: int
     words: dict[str, int]
     hidden: frozenset[int]
+    first_expiry: int | None
     any_code: bool
     near: list[int]
     all_of_them: bool
@@ -99,15 +100,16 @@ def _first_look(
     seen = graph.seen
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
     files, facts = graph.question(cypher.COUNT_FILES), graph.question(cypher.COUNT_RELATIONS)
+    expiry = graph.question(cypher.FIRST_EXPIRY)
     look = vectors.look_near(seen["generation"], vector, reach)
     lacking = graph.question(look.lacking[0], **look.lacking[1])
-    asked = [*counting, facts, files, lacking, *look.commands]
-    replies = graph.look(seen["revision"], asked, steady=[*counting[:2], facts, files, lacking])
-    *counts, _, ((code,),), behind = [rows_of(reply) for reply in replies[: len(counting) + 3]]
+    asked = [*counting, facts, files, expiry, lacking, *look.commands]
+    replies = graph.look(seen["revision"], asked, steady=[*counting[:2], facts, files, expiry, lacking])
+    *counts, _, ((code,),), ((first,),), behind = [rows_of(reply) for reply in replies[: len(counting) + 4]]
     words = ranking.words_for(query, counts)
-    near = vectors.nearest(look, behind, replies[len(counting) + 3 :], vector, reach)
+    near = vectors.nearest(look, behind, replies[len(counting) + 4 :], vector, reach)
     hidden = frozenset(row[0] for row in counts[1]) if counts else frozenset[int]()
-    return _Known(seen["revision"], words, hidden, code > 0, *near)
+    return _Known(seen["revision"], words, hidden, first, code > 0, *near)
 
 
 def _second_look(
@@ -133,9 +135,12 @@ def _all_pass(filters: Filters, known: _Known) -> bool:
 
 def _asks_for_nothing(filters: Filters, known: _Known) -> bool:
     """Whether only what is hidden does not pass; the role of a file is looked at later."""
-    if filters.include_stale and known.hidden:
+    back, first = filters.held_back or HeldBack(), known.first_expiry
+    any_expired = first is not None and back.expired_by is not None and first <= back.expired_by
+    if back.tiers or any_expired or (filters.include_stale and known.hidden):
         return False
-    return replace(filters, include_stale=False, role=None, include_tests=True) == Filters()
+    asked = replace(filters.asked, include_stale=False, include_expired=False, role=None, include_tests=True)
+    return asked == Filters()
 
 
 def _look_again(graph: GraphHandle, vectors: VectorSet, vector: bytes, reach: int) -> tuple[list[int], bool]:

@@ -57,6 +57,9 @@ SET_LINK = """
     SET s.at = row.at, s.origins = row.origins"""
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
+NAMES = "MATCH (e:Entity) RETURN e.name_key, e.key"
+OTHER_NAMES = """
+    MATCH (a:Alias) MATCH (e:Entity {ref: toString(a.entity)}) RETURN a.name_key, e.key"""
 CHUNKLESS = """
     MATCH (m:Memory) OPTIONAL MATCH (m)-[h:HAS_CHUNK]->() WITH m, h WHERE h IS NULL
     RETURN m.key, m.text, m.id ORDER BY m.key"""
@@ -64,14 +67,21 @@ READ_ANEW = "MATCH (m:Memory {ref: toString(row)}) WHERE m.path IS NOT NULL SET 
 UNFIT = """
     MATCH (c:{label}) OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH c, e
     WHERE e IS NULL OR size(e.data) <> $length RETURN c.key, c.text ORDER BY c.key"""
-COUNT_EMBEDDINGS = "MATCH (e:Embedding) RETURN sum(CASE WHEN e.key <= $indexed THEN 1 ELSE 0 END), count(e)"
+EMBEDDING_KEYS = "MATCH (e:Embedding) RETURN e.key"
 FIT_EMBEDDING = "MERGE (e:Embedding {ref: toString(row.key)}) SET e.key = row.key, e.data = row.data"
 
 
 # the full text and the indexes
-TERMS = "MATCH (c:Chunk) RETURN c.key, c.id, c.text, c.words, c.terms"
-SET_TERMS = "MATCH (c:Chunk {ref: toString(row.key)}) SET c.terms = row.terms"
+TERMS = "MATCH (c:Chunk) RETURN c.key, c.id, c.text, c.words, c.terms, c.length"
+SET_TERMS = "MATCH (c:Chunk {ref: toString(row.key)}) SET c += row.set"
 FULL_TEXT_AGAIN = "CALL db.idx.fulltext.createNodeIndex($label, {field: $field, nostem: true})"
+# What a graph of an earlier version has not.
+FILL = (
+    "MATCH ()-[r:RELATED_TO]->() WHERE NOT r.relation_key IN $code_kinds SET r.told = r.relation_key",
+    "MATCH ()-[r:WAS_RELATED_TO]->() WHERE NOT r.relation_key IN $code_kinds SET r.told = r.relation_key",
+    "MATCH (c:Chunk) WHERE c.length IS NULL SET c.length = size(split(c.terms, ' '))",
+    "MATCH (c:TrashedChunk) WHERE c.length IS NULL SET c.length = size(split(c.terms, ' '))",
+)
 INDEXES = "CALL db.indexes() YIELD label, types RETURN label, types"
 
 

@@ -17,6 +17,7 @@ from memsweep.model.code import (
     KnownFile,
     Listing,
     RunEnd,
+    are_one,
     other_places,
 )
 from memsweep.model.contribution import Contribution
@@ -30,13 +31,15 @@ from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks,
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
-from memsweep.store.falkor.contributions import note_if_any
+from memsweep.store.falkor.items import tombstoned
 from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.falkor.words import terms_of
+from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.falkor.writing import claim_model, encoded
+from memsweep.store.journals import note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
 
 NewId = Callable[[str], str]
@@ -65,9 +68,8 @@ class FalkorCodeFiles:
             found[uid].add(bytes.fromhex(digest))
         return found
 
-    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
-        rows = self._graph.ask(gc_cypher.TOMBSTONED, hashes=[digest.hex() for digest in hashes])
-        return {bytes.fromhex(digest) for (digest,) in rows}
+    def tombstoned(self, texts: Sequence[str]) -> set[str]:
+        return tombstoned(self._graph, texts)
 
     def write(
         self,
@@ -249,7 +251,7 @@ def _form(memory: int, chunk: FileChunk, position: int) -> dict[str, Any]:
         "symbol": chunk.symbol,
         "symbol_kind": chunk.kind,
         "words": chunk.words,
-        "terms": terms_of(chunk.text, chunk.words),
+        **sought_by(terms_of(chunk.text, chunk.words)),
         "stream": -memory,
         "stream_position": position,
     }
@@ -265,6 +267,8 @@ def _state(
     """The relations that a file states, each with the entity it begins at."""
     stated = {}
     for link, ends in zip(links, _ends(names, links), strict=True):
+        if are_one(link, ends[0], ends[2]):
+            continue
         known = relations.find(ends)
         if known is None:
             known = relations.add(ends, link.relation, new_id("rel"), now, origin=origin)
@@ -281,7 +285,7 @@ def _note_seen(tx: Transaction, stated: Mapping[int, Mapping[int, int]], now: in
         for key in relations
         if key <= tx.meta["keys"]  # what is new has nothing else
     ]
-    note_if_any(tx, acts)
+    note_if_any(FalkorRows(tx), acts)
 
 
 def _write_mentions(tx: Transaction, have: set[tuple[int, int]], wanted: set[tuple[int, int]]) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
+from memsweep.model.stored import mapping
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.falkor import disk, gc_cypher, trash_cypher
@@ -15,7 +16,6 @@ from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.refusals import too_slow
-from memsweep.store.stored import mapping
 
 
 class FalkorCollector:

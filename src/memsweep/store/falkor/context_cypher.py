@@ -54,10 +54,16 @@ TRASH_SEGMENT = (
 TRASHED_BY = "MATCH (s:TrashedSegment {trash: $receipt}) RETURN s.key, s.id, s.id_ref, s.turn, s.project"
 STASHED_BY = "MATCH (s:Segment {stash: $receipt}) RETURN s.key, s.turn, s.project"
 IDS_STASHED_BY = "MATCH (s:Segment {stash: $receipt}) RETURN s.id"
-SUMMARIES = """
-    MATCH (r:Receipt {ref: toString($receipt)}) MATCH (p:Project) WHERE $context + p.id = r.strategy
-    WITH r, p MATCH (s:Segment {project: p.key}) WHERE s.type = 'summary' AND s.created_at = r.created_at
+_WINDOW_OF = """
+    MATCH (r:Receipt {ref: toString($receipt)}) MATCH (p:Project) WHERE $context + p.id = r.strategy WITH r, p"""
+_IS_SUMMARY = "s.project = p.key AND s.type = 'summary' AND s.created_at = r.created_at"
+SUMMARIES = f"""
+    {_WINDOW_OF} MATCH (s:Segment {{project: p.key}}) WHERE {_IS_SUMMARY}
     RETURN s.key, s.project, s.id, s.pinned, s.refs ORDER BY s.place"""
+TAKEN_SINCE = f"""
+    {_WINDOW_OF} MATCH (s:TrashedSegment) WHERE s.stash = $receipt OR ({_IS_SUMMARY})
+    WITH DISTINCT s.trash AS holder MATCH (t:Receipt {{ref: toString(holder)}})
+    WHERE holder <> $receipt AND t.action <> 'undo' AND t.undone_at IS NULL RETURN t.id ORDER BY holder DESC"""
 TAKEN = "UNWIND $names AS name MATCH (s:Segment {id_ref: name}) RETURN s.id_ref"
 UNTRASH = "MATCH (s:TrashedSegment {ref: toString(row)}) REMOVE s:TrashedSegment SET s:Segment SET s.trash = NULL"
 UNSTASH = "MATCH (s:Segment {ref: toString(row)}) SET s.stash = NULL SET s.version = s.version + 1"

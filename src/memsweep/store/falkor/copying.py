@@ -7,7 +7,6 @@ interrupted goes on behind the last batch that arrived, and no batch can arrive 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby, islice
@@ -22,7 +21,7 @@ from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.row_codec import Row
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.falkor.words import terms_of
+from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.file import portable, rows_sql
 
 _BATCH = 500
@@ -102,15 +101,12 @@ def _steps(db: apsw.Connection) -> Iterator[Step]:
     yield nodes("SegmentLink", rows_sql.select("segment_link"), _link)
     yield nodes("Project", rows_sql.PROJECTS, _project)
     yield nodes("MergeMove", rows_sql.MERGE_MOVES, _move)
-    yield nodes("Embedding", rows_sql.VECTORS, row_codec.vector_node)
-    yield nodes("CodeRoot", rows_sql.select("code_root"), _keyed)
+    yield nodes("Embedding", rows_sql.VECTORS, _plain("vector"))
     yield nodes("CodeScope", rows_sql.select("code_scope"), in_root_by_key)
     yield nodes("CodeSkip", rows_sql.select("code_skip"), in_root)
     for label, table in node_codec.SIMPLE.items():
         if label not in _SPECIAL:
             yield nodes(label, rows_sql.select(table), _plain(table))
-    yield nodes("Tombstone", rows_sql.select("tombstone"), lambda row: {**row, "hash": row["hash"].hex()})
-    yield nodes("NameSeen", rows_sql.select("name_seen"), lambda row: {**row, "chunks": json.loads(row["chunks"])})
     yield from _edges(db)
 
 
@@ -141,7 +137,7 @@ _ENDS = {
     "object": "Entity",
 }
 _ADD_EMBEDDING = of(care_cypher.ADD_NODE, label="Embedding")
-_SPECIAL = {"Project", "MergeMove"}
+_SPECIAL = {"Project", "MergeMove", "Embedding"}
 _DERIVED = {of(care_cypher.ADD_NODE, label="SegmentLink")} | {  # what other rows speak of: no rows that are counted
     of(care_cypher.ADD_EDGE["HAS_CHUNK"], begin=memory, end=chunk)
     for memory in ("Memory", "TrashedMemory")
@@ -189,7 +185,7 @@ def _keyed(row: Row) -> Row:
 
 
 def _chunk(row: Row) -> Row:
-    return row_codec.chunk_node(row, terms_of(row["text"], row["words"]))
+    return row_codec.chunk_node(row) | sought_by(terms_of(row["text"], row["words"]))
 
 
 def _relation(row: Row) -> Row:

@@ -155,6 +155,7 @@ ENTITIES_OF_MEMORY = """
     WITH DISTINCT e ORDER BY e.key RETURN e.name, e.type"""
 COUNT_MEMORIES = "MATCH (m:Memory) RETURN count(m), min(m.created_at), max(m.created_at)"
 COUNT_CHUNKS = "MATCH (c:Chunk) RETURN count(c)"
+MEASURE_CHUNKS = "MATCH (c:Chunk) RETURN count(c), sum(c.length)"
 COUNT_ENTITIES = "MATCH (e:Entity) RETURN count(e)"
 COUNT_RELATIONS = "MATCH ()-[r:RELATED_TO]->() RETURN count(r)"
 COUNT_STALE = "MATCH (m:Memory {stale: true}) RETURN count(m)"
@@ -163,7 +164,7 @@ PASSAGES = f"""
     OPTIONAL MATCH (t:Thread {{ref: toString(m.thread)}}) OPTIONAL MATCH (s:CodeScope {{ref: toString(m.scope)}})
     {origin_cypher.OF_MEMORY}
     RETURN c.key, c.id, m.id, c.text, c.first_line, c.last_line, m.source, m.tags, m.created_at, t.id, m.stale,
-           m.pinned, coalesce(m.last_seen_at, m.created_at), {origin_cypher.FIELDS},
+           m.pinned, coalesce(m.last_seen_at, m.created_at), m.expires_at, {origin_cypher.FIELDS},
            m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
 
 # searching
@@ -172,12 +173,12 @@ OWNERS = f"""
     UNWIND $keys AS key MATCH (c:Chunk {{ref: toString(key)}})<-[:HAS_CHUNK]-(m:Memory) RETURN c.key, {_OWNER}"""
 # What the full text has and does not count: as if it were not there.
 HIDDEN_TERMS = """
-    MATCH (m:Memory {stale: true})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms
+    MATCH (m:Memory {stale: true})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms, c.length AS length
     UNION
     MATCH ()-[link:SUPERSEDES]->() WHERE link.at > -4611686018427387904
     WITH startNode(link).ref AS newer, endNode(link).ref AS older
     MATCH (:Memory {ref: newer}) MATCH (:Memory {ref: older})-[:HAS_CHUNK]->(c:Chunk)
-    RETURN c.key AS key, c.terms AS terms"""
+    RETURN c.key AS key, c.terms AS terms, c.length AS length"""
 # Counted word by word: to group all that they find would take the server a fifth longer.
 COUNT_EACH = """
     UNWIND $words AS words
@@ -250,7 +251,13 @@ def _letters(part: str) -> str:
 _OF_KIND = {"memory": "m.path IS NULL", "code": "m.path IS NOT NULL", "fact": "false", "segment": "false"}
 
 
-held_back = "m.released_at IS NULL AND m.created_at > $held_since AND coalesce(m.origin, 0) IN $held_keys"
+expired = "coalesce(m.expires_at <= $expired_by, false)"
+# What no search need ask before: nothing that is remembered expires earlier.
+FIRST_EXPIRY = f"MATCH (m:Memory) WHERE m.expires_at > {-(2**62)} RETURN min(m.expires_at)"
+held_back = (
+    "m.released_at IS NULL AND m.created_at > $held_since AND ($held_files OR m.path IS NULL)"
+    " AND coalesce(m.origin, 0) IN $held_keys"
+)
 COUNT_HELD_BACK = f"MATCH (m:Memory) WHERE {held_back} RETURN count(m)"
 
 

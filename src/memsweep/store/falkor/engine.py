@@ -11,7 +11,6 @@ import contextlib
 import json
 import re
 import secrets
-import threading
 from datetime import datetime
 from typing import Any
 
@@ -24,8 +23,10 @@ from memsweep.errors import (
     StoreTooNew,
     UnknownWorkspace,
 )
+from memsweep.forking import new_lock
 from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import Workspace
+from memsweep.model.stored import to_json
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.falkor import cypher, entry_scripts, structure, workspace_events
 from memsweep.store.falkor.home import FalkorHomeKeeper
@@ -36,7 +37,6 @@ from memsweep.store.falkor.tokens import FalkorTokens
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import rows_of
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
-from memsweep.store.stored import to_json
 from memsweep.store.workspace_events import deleted, restored, to_fields
 
 _MAKING_MILLISECONDS = 120_000
@@ -50,7 +50,7 @@ class FalkorEngine:
         self.link = Link(url)
         self._stores: dict[str, tuple[GraphHandle, FalkorStore]] = {}
         self._opened: dict[str, tuple[GraphHandle, FalkorStore]] = {}
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self.keeper = FalkorHomeKeeper(self)
         self.tokens = FalkorTokens(self.link)
 

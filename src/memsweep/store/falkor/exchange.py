@@ -5,14 +5,20 @@ The pipelines of the client library do the same, and take half as long again for
 
 from __future__ import annotations
 
+import contextlib
 import os
-import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from redis import exceptions as refused
 
+from memsweep.forking import new_lock
+
 Command = Sequence[Any]
+
+
+class Broken(refused.ConnectionError):
+    """The connection broke after something was sent: it may have been done."""
 
 
 def exchanged(client: Any, commands: Sequence[Command]) -> list[Any]:
@@ -39,13 +45,11 @@ class _Sent(NamedTuple):
             self.pool.release(self.connection)
 
     def _reply(self) -> Any:
-        try:
-            return self.connection.read_response()
-        except refused.ResponseError as error:
-            return error
-        except BaseException:
-            self.connection.disconnect()
-            raise
+        with _closed_if_broken(self.connection):
+            try:
+                return self.connection.read_response()
+            except refused.ResponseError as error:
+                return error
 
     def is_of_this_process(self) -> bool:
         return bool(self.connection.pid == os.getpid())
@@ -55,12 +59,23 @@ def _send(client: Any, commands: Sequence[Command]) -> _Sent:
     pool = client.connection_pool
     connection = pool.get_connection()
     try:
-        connection.send_packed_command(connection.pack_commands(commands))
+        with _closed_if_broken(connection):
+            connection.send_packed_command(connection.pack_commands(commands))
     except BaseException:
-        connection.disconnect()
         pool.release(connection)
         raise
     return _Sent(pool, connection, len(commands))
+
+
+@contextlib.contextmanager
+def _closed_if_broken(connection: Any) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        connection.disconnect()
+        if type(error) is refused.ConnectionError:  # not a refusal that the server answers with
+            raise Broken(str(error)) from error
+        raise
 
 
 class Unawaited:
@@ -70,7 +85,7 @@ class Unawaited:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._sent: list[_Sent] = []
 
     def send(self, client: Any, commands: Sequence[Command]) -> None:

@@ -21,7 +21,7 @@ EDGES_AT = """
            r.invalid_at ORDER BY r.key"""
 STATEMENTS_OF = """
     UNWIND $relations AS relation MATCH ()-[s:STATES {relation: relation}]->() WITH relation, startNode(s) AS m
-    WHERE m.trash IS NULL RETURN m.key, relation, m.source <> 'code_indexer'"""
+    RETURN m.key, relation, m.source <> 'code_indexer', m.trash IS NULL"""
 SAME_TEXT = """
     UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) WITH DISTINCT m.content_hash AS hash
     MATCH (n:Memory {content_hash: hash}) RETURN DISTINCT n.key"""
@@ -50,7 +50,8 @@ EDGES = "MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity) RETURN s.key, o.key, r.key,
 RELATION_ROWS = """
     MATCH (s:Entity)-[r:RELATED_TO]->(o:Entity)
     RETURN r.key, r.version, s.key, o.key, r.weight, r.last_seen, r.invalid_at ORDER BY r.key"""
-STATEMENTS_OF_NOTES = "MATCH (m:Memory)-[s:STATES]->() WHERE m.source <> 'code_indexer' RETURN s.relation, count(s)"
+# Live or in the trash: the evidence of a relation counts both.
+STATEMENTS_OF_NOTES = "MATCH (m:{memory})-[s:STATES]->() WHERE m.source <> 'code_indexer' RETURN s.relation, count(s)"
 STATEMENTS = "MATCH (m:Memory)-[s:STATES]->() RETURN m.key, s.relation"
 MENTIONS = "MATCH (m:Memory)-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) RETURN DISTINCT m.key, e.key"
 TEXTS = "MATCH (m:Memory) WHERE m.source <> 'code_indexer' RETURN m.key, m.text"
@@ -102,19 +103,6 @@ def of_label(query: str, label: str) -> str:
     return query.format(label=label)
 
 
-# plans
-ADD_PLAN = "CREATE (:Plan {*row})"
-ADD_ITEM = "CREATE (:PlanItem {*row})"
-GET_PLAN = """
-    MATCH (p:Plan {id: $id}) OPTIONAL MATCH (r:Receipt {ref: toString(p.receipt)})
-    RETURN p.key, p.id, p.strategy, p.created_at, p.expires_at, p.digest, p.summary, r.id"""
-PLAN_ITEMS = """
-    MATCH (i:PlanItem {plan: $plan}) WHERE i.position >= $from AND i.position < $to
-    RETURN i.kind, i.key, i.version, i.reason, i.evidence ORDER BY i.position"""
-USE_PLAN = "MATCH (p:Plan {ref: toString(row.plan)}) SET p.receipt = row.receipt"
-DROP_OLD_PLANS = """
-    MATCH (p:Plan) WHERE p.expires_at < row AND p.receipt IS NULL
-    OPTIONAL MATCH (i:PlanItem {plan: p.key}) DELETE i, p"""
 REASONS = """
     UNWIND $items AS item MATCH (p:Plan {id: item[0]}) MATCH (i:PlanItem {ref: toString(item[2])})
     WHERE i.plan = p.key AND i.kind = item[1] RETURN item[1], item[2], i.reason"""
@@ -178,10 +166,4 @@ COUNT_EVENTS = """
     RETURN count(a)"""
 PIN = "MATCH (n:{label} {{ref: toString(row.key)}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
 TOMBSTONED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"
-HASHES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.id, m.content_hash"
-BURY = "MERGE (t:Tombstone {hash: row.hash}) ON CREATE SET t = row"
 TOMBSTONES = "MATCH (t:Tombstone) RETURN t.memory, t.at, t.reason ORDER BY t.at DESC"
-TOMBSTONE_OF = "MATCH (t:Tombstone {memory: $id}) RETURN t.hash"
-DROP_TOMBSTONE = "MATCH (t:Tombstone {memory: row}) DELETE t"
-# Files that were passed over because of a tombstone are read again, and so are the few others without text.
-DROP_SKIPS = "MATCH (s:CodeSkip) WHERE s.digest <> 'listed' DELETE s"

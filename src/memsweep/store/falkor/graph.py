@@ -35,10 +35,11 @@ from memsweep.model.times import to_micros
 from memsweep.store.falkor import fading, gc_cypher, graph_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.changes import FalkorChanges
-from memsweep.store.falkor.contributions import FalkorOrigins, fact_state
-from memsweep.store.falkor.naming import Ends, Known, Names, Relations, find_key, sole
+from memsweep.store.falkor.naming import Ends, Known, Names, Relations, fact_state, find_key, sole
 from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.journals import Origins
 from memsweep.store.refusals import unknown_relation, unknown_source
 
 NewId = Callable[[str], str]
@@ -126,11 +127,14 @@ class FalkorGraph:
         return [edge_now(row, sources, rates, now) for *row, sources in rows]
 
     def origins(self) -> dict[int, Origin]:
-        return FalkorOrigins(self._graph).known()
+        return Origins(FalkorRows(self._graph)).known()
 
     def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
         rows = self._graph.ask(graph_cypher.FACT_PROVENANCE, ids=sorted(ids)) if ids else []
         return [FactProvenance(uid, Provenance(*made), by) for uid, *made, by in rows]
+
+    def expired_facts(self, by: int) -> set[str]:
+        return {uid for (uid,) in self._graph.ask(graph_cypher.EXPIRED_FACTS, expired_by=by)}
 
     def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
         rows = self._graph.ask(graph_cypher.ENTITY_PROVENANCE, keys=sorted(keys)) if keys else []

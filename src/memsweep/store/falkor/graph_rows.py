@@ -7,15 +7,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from memsweep.model.contribution import strength_set
-from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import Mention, RelationChange, RelationRecord, Source
 from memsweep.model.merging import Place
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor import graph_rows_cypher as own
-from memsweep.store.falkor.contributions import note_if_any
 from memsweep.store.falkor.naming import key_of
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Row
-from memsweep.store.ports.graph import NewEntity
+from memsweep.store.journals import note_if_any
+from memsweep.store.ports.graph import EntityRows
+from memsweep.store.records import Entities
 
 Step = tuple[str, dict[str, Any]]
 
@@ -33,42 +35,19 @@ class _Rows:
         return [row for rows in found for row in rows]
 
 
-class FalkorEntities(_Rows):
+class FalkorEntities(EntityRows, _Rows):
     """Implements `memsweep.store.ports.graph.EntityRows`."""
+
+    def __init__(self, tx: Transaction) -> None:
+        Entities.__init__(self, FalkorRows(tx))
+        self._tx = tx
 
     def find(self, name_or_id: str) -> int | None:
         return key_of(self._tx, name_or_id)
 
-    def at(self, keys: Collection[int]) -> dict[int, EntityRecord]:
-        return {row[0]: EntityRecord(*row) for row in self._both(own.ENTITIES_AT, keys)}
-
-    def trashed_by(self, receipts: Collection[int]) -> list[EntityRecord]:
-        rows = self._tx.ask(own.ENTITIES_TRASHED_BY, receipts=sorted(receipts)) if receipts else []
-        return [EntityRecord(*row) for row in rows]
-
-    def live_named(self, names: Collection[Name]) -> dict[Name, EntityRecord]:
-        rows = self._tx.ask(own.ENTITIES_NAMED, names=[list(name) for name in sorted(names)]) if names else []
-        return {found.full_name: found for found in (EntityRecord(*row) for row in rows)}
-
     def mentioned_by(self, memories: Collection[int]) -> set[int]:
         rows = self._tx.ask(own.MENTIONED_BY, memories=sorted(memories)) if memories else []
         return {key for (key,) in rows}
-
-    def add(self, new: NewEntity) -> int:
-        key = self._tx.new_key()
-        named = {"id": new.id, "name": new.name, "name_key": new.name_key, "type": new.type, "type_key": new.type_key}
-        seen = {"created_at": new.created_at, "last_seen": new.created_at, "version": 1}
-        self._tx.do(
-            cypher.ADD_ENTITY, [{"key": key, **named, "confidence": 1.0, "handed_in": True, "pinned": False, **seen}]
-        )
-        return key
-
-    def set(self, changed: Iterable[EntityRecord]) -> None:
-        rows = []
-        for each in changed:
-            values = {"confidence": each.confidence, "last_seen": each.last_seen, "handed_in": bool(each.explicit)}
-            rows.append({"key": each.key, "set": {**values, "pinned": bool(each.pinned), "version": each.version}})
-        self._tx.do(own.SET_ENTITY, rows)
 
     def trash(self, keys: Collection[int], receipt: int) -> None:
         self._tx.do(own.TRASH_ENTITY, [{"key": key, "trash": receipt} for key in sorted(keys)])
@@ -117,7 +96,7 @@ class FalkorRelations(_Rows):
         listed = list(changes)
         self._do(_changed(each) for each in listed if each.before != each.after)
         joined = [each.after for each in listed if each.before.strength != each.after.strength]
-        note_if_any(self._tx, [strength_set(each.key, each.last_seen, each.strength) for each in joined])
+        note_if_any(FalkorRows(self._tx), [strength_set(each.key, each.last_seen, each.strength) for each in joined])
         self._do(step for each in listed for step in _restated(each))
 
     def _do(self, steps: Iterable[Step]) -> None:

@@ -6,20 +6,11 @@ What is in the trash has other labels: a query of a form is asked once for each 
 from __future__ import annotations
 
 # entities
-_ENTITY = """
-    e.key, e.id, e.name, e.name_key, e.type, e.type_key, e.confidence, e.last_seen, e.handed_in, e.pinned, e.version,
-    e.trash, e.origin"""
-ENTITIES_AT = f"UNWIND $keys AS key MATCH (e:{{entity}} {{{{ref: toString(key)}}}}) RETURN {_ENTITY}"
-ENTITIES_TRASHED_BY = f"""
-    UNWIND $receipts AS receipt MATCH (e:TrashedEntity {{trash: receipt}}) RETURN {_ENTITY} ORDER BY e.key"""
-ENTITIES_NAMED = f"""
-    UNWIND $names AS name MATCH (e:Entity {{name_key: name[0]}}) WHERE e.type_key = name[1] RETURN {_ENTITY}"""
 # The same where no entity is in the trash.
 MENTIONED_BY = """
     MATCH (one:TrashedEntity) WITH one LIMIT 1
     UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->()-[:MENTIONS]->(e:TrashedEntity)
     RETURN DISTINCT e.key"""
-SET_ENTITY = "MATCH (e:Entity {ref: toString(row.key)}) SET e += row.set"
 TRASH_ENTITY = "MATCH (n:Entity {ref: toString(row.key)}) REMOVE n:Entity SET n:TrashedEntity SET n.trash = row.trash"
 HAND_ON_ENTITY = "MATCH (e:TrashedEntity {ref: toString(row.key)}) SET e.trash = row.trash"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,7 +20,7 @@ from memsweep.store.falkor import copying, cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import foreign, portable
-from memsweep.store.file.connect import connect, make_file, plain_errors
+from memsweep.store.file.connect import connected, make_file, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import workspace_changed, workspace_occupied
@@ -83,7 +82,7 @@ class FalkorHomeKeeper:
             file = Path(folder) / "rows.db"
             make_file(file)
             taken = foreign.take_in(source, file, file)
-            with plain_errors(file), contextlib.closing(connect(file, WORKSPACE_MIGRATIONS)) as db:
+            with plain_errors(file), connected(file, WORKSPACE_MIGRATIONS) as db:
                 said = portable.workspace_of(db)
                 created_at = from_micros(said.get("created_at") or 0)
                 workspace = Workspace(workspace_id, said.get("description") or "", created_at)

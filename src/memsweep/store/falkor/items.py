@@ -11,13 +11,12 @@ from memsweep.model.memory import last_seen
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
 from memsweep.model.sources import stands_alone
-from memsweep.model.times import to_micros
+from memsweep.store import forgotten
 from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher, surveying
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.falkor.words import any_of, having
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
-from memsweep.store.ports.tombstones import NewTombstone
 
 _FEW = 100
 _FOUND: tuple[tuple[Kind, str], ...] = (
@@ -135,7 +134,7 @@ class FalkorItems:
         return gc_cypher.live_and_trashed(gc_cypher.IDS[kind])[in_trash], {"keys": sorted(keys)}
 
     def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
-        found = self._asked.ask_all(*((_COUNTED[kind], {}) for kind in kinds))
+        found = self._asked.ask_all(*((_COUNTED[kind], {}) for kind in kinds)) if kinds else []
         return {kind: rows[0][0] for kind, rows in zip(kinds, found, strict=True)}
 
     def chunks_of(self, memories: Collection[int]) -> list[int]:
@@ -159,9 +158,6 @@ class FalkorItems:
 
     def relations_at(self, entities: Collection[int]) -> set[int]:
         return {key for key, _, _ in self._rows(gc_cypher.EDGES_OF, entities)}
-
-    def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
-        return [(uid, bytes.fromhex(digest)) for uid, digest in self._rows(gc_cypher.HASHES, memories)]
 
     def trash(self, moved: Selection, receipt: int) -> None:
         # Relations first: their ends still have the label of the living.
@@ -197,29 +193,17 @@ class FalkorItems:
         return [(kind, row) for (kind, _), rows in zip(asked, answers, strict=True) for row in rows]
 
 
-class FalkorTombstones:
-    """Implements `memsweep.store.ports.tombstones.TombstoneRows`."""
-
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
-
-    def add(self, tombstones: Sequence[NewTombstone]) -> None:
-        rows = [
-            {"hash": each.hash.hex(), "at": to_micros(each.at), "memory": each.memory_id, "reason": each.reason}
-            for each in tombstones
-        ]
-        self._tx.do(gc_cypher.BURY, rows)
-
-    def drop(self, memory_id: str) -> bool:
-        found = bool(self._tx.ask(gc_cypher.TOMBSTONE_OF, id=findable(memory_id)))
-        if found:
-            self._tx.do(gc_cypher.DROP_TOMBSTONE, [memory_id])
-            self._tx.do(gc_cypher.DROP_SKIPS, [0])
-        return found
-
-
 def _described(kind: Kind, said: Sequence[Any]) -> Described:
     if kind != "relation":
         return Described(*said)
     uid, name, created_at, subject, target, subject_name, target_name = said
     return Described(uid, name, created_at, ends=(subject, target), end_names=(subject_name, target_name))
+
+
+def about_tombstones(texts: Sequence[str]) -> Query:
+    """What `tombstoned` asks."""
+    return gc_cypher.TOMBSTONED, {"hashes": forgotten.forgotten_hashes(texts)}
+
+
+def tombstoned(asked: GraphHandle | Transaction, texts: Sequence[str]) -> set[str]:
+    return forgotten.tombstoned(texts, lambda hashes: asked.ask(gc_cypher.TOMBSTONED, hashes=hashes))

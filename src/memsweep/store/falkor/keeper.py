@@ -28,6 +28,7 @@ from memsweep.store.file import copying as sealing
 from memsweep.store.file import health
 from memsweep.store.file.connect import plain_errors, snapshot
 from memsweep.store.file.mending import CHANGES_VECTORS, repaired
+from memsweep.store.ports.care import EntityName
 
 _LABELS = ("Chunk", "TrashedChunk")
 _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
@@ -53,11 +54,8 @@ class FalkorKeeper:
         found = [each for each in found if each.invariant not in _OF_FILES]
         found += health.finding("structure_changed", structure.missing(self._graph))
         found += health.finding("words_differ", [uid for _, uid, _ in mending.differing_words(self._graph)])
-        generation = self._graph.meta()["generation"]
-        # A writer that died after its transaction left the set behind; searches know, and the next one catches up.
-        indexed = self._vectors.indexed(generation)
-        ((least, most),) = self._graph.ask(care_cypher.COUNT_EMBEDDINGS, indexed=indexed)
-        if not least <= self._vectors.count(generation) <= most:
+        # What a writer that died after its transaction left behind is not astray: the next one catches up.
+        if self._vectors.astray(self._graph.meta()["generation"]):
             found += health.finding("vector_file_differs", [f"the vector set of {self._graph.name}"])
         return found
 
@@ -78,6 +76,10 @@ class FalkorKeeper:
 
     def explain(self) -> StoreCorrupt | None:
         return values.explain(self._graph)
+
+    def names(self) -> list[EntityName]:
+        asked = self._graph.ask_all((care_cypher.NAMES, {}), (care_cypher.OTHER_NAMES, {}))
+        return [EntityName(*row) for rows in asked for row in rows]
 
     def chunkless(self) -> list[tuple[int, str]]:
         return [(key, text) for key, text, _ in self._graph.ask(care_cypher.CHUNKLESS) if text.strip()]
@@ -117,7 +119,7 @@ class FalkorKeeper:
     def compact(self) -> Compaction:
         """The server gives back what it can; there is no file of ours to shrink."""
         before = self._size_bytes()
-        self._graph.link.write("MEMORY", "PURGE")
+        self._graph.link.at_node_of(self._graph.name, "MEMORY", "PURGE")
         return Compaction(before, self._size_bytes(), True)
 
     def copy(self, draft: Path, named: Path, version: str, now: datetime, progress: CopyProgress | None = None) -> Seal:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import ssl
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -20,11 +19,12 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
-from memsweep.errors import BadSetting, StoreError
+from memsweep.errors import BadSetting, StoreAway, StoreError
+from memsweep.forking import after_fork, new_lock
 from memsweep.model.address import parse_address
 from memsweep.model.text import without_password
 from memsweep.store.falkor.exchange import Command, Unawaited, exchanged
-from memsweep.store.falkor.refusals import no_module, no_tls, plain, too_old
+from memsweep.store.falkor.refusals import MAY_BE_DONE, no_module, no_tls, node_of_a_cluster, plain, too_old
 from memsweep.store.falkor.wire import Row, rows_of, with_values
 
 OLDEST_MODULE = 40_800
@@ -40,7 +40,7 @@ class Link:
         self.shown = without_password(url)
         self._address = address = parse_address(url)
         self.prefix = address.prefix
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._unawaited = Unawaited()
         self._options: dict[str, Any] = {
             "host": address.host,
@@ -53,6 +53,12 @@ class Link:
         }
         if address.ca:
             self._options["ssl_ca_certs"] = address.ca
+        after_fork(self)
+
+    def leave_to_parent(self, *, torn: bool) -> None:
+        """In a forked child: have connections of its own. Those of the parent are let go of without a word to them."""
+        self.__dict__.pop("_client", None)
+        self._unawaited = Unawaited()
 
     def ask(self, query: str, graph: str, **values: Any) -> list[Row]:
         """Read; a replica may answer."""
@@ -73,18 +79,28 @@ class Link:
             return self._again(lambda: self._client.execute_command(*command))
 
     def write(self, *command: Any) -> Any:
-        with self._plain():
-            return self._client.execute_command(*command)
+        return self.send_all([command])[0]
 
     def at_node_of(self, key: str, *command: Any) -> Any:
         """A command to the server that holds a key, about itself."""
         with self._plain():
             return self._node_of(key).execute_command(*command)
 
-    def send_all(self, commands: Sequence[Command]) -> list[Any]:
-        """Several commands for one graph in one go, each on its own; the first refusal is raised."""
-        with self._plain():
+    def send_all(self, commands: Sequence[Command], *, changing: bool = True) -> list[Any]:
+        """Several commands for one graph in one go, each on its own; the first refusal is raised.
+
+        Where they are `changing` something and no answer comes, it says that they may be done.
+        """
+        with self._plain(changing=changing):
             return self._send_all(commands)
+
+    @contextlib.contextmanager
+    def after_a_change(self) -> Iterator[None]:
+        """What follows a change that is made: where the server is away by then, it says that it may be."""
+        try:
+            yield
+        except StoreAway as error:
+            raise StoreAway(error.message, hint=MAY_BE_DONE) from error
 
     def send_unawaited(self, commands: Sequence[Command]) -> None:
         """Several commands for one graph in one go. They are done before whatever this link is asked for next, and what
@@ -115,6 +131,8 @@ class Link:
         try:
             return self._send_together(commands)
         except refused.MovedError:  # refused as a whole: the workspace lives on another node by now
+            if not isinstance(self._client, RedisCluster):
+                raise
             self._client.nodes_manager.initialize()
             return self._send_together(commands)
 
@@ -228,12 +246,14 @@ class Link:
                 raise too_old(self.shown, known["graph"], "vectorset" in known)
 
     @contextlib.contextmanager
-    def _plain(self) -> Iterator[None]:
+    def _plain(self, *, changing: bool = False) -> Iterator[None]:
         try:
             self._unawaited.read()
             yield
         except (refused.RedisError, OSError) as error:
-            raise plain(error, self.shown) from error
+            if isinstance(error, refused.AskError) and not isinstance(self.__dict__.get("_client"), RedisCluster):
+                raise node_of_a_cluster(self.shown, str(error)) from error
+            raise plain(error, self.shown, changing=changing) from error
 
 
 def question(graph: str, query: str, values: Mapping[str, Any]) -> tuple[Any, ...]:

@@ -15,11 +15,13 @@ from memsweep.model.times import micros_or_none, to_micros
 from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 from memsweep.store.falkor import cypher, whole_graph_cypher
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.contributions import fact_state, note
-from memsweep.store.falkor.naming import Known
+from memsweep.store.falkor.naming import Known, fact_state
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.surveying import pages
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import as_returned
+from memsweep.store.falkor.words import told
+from memsweep.store.journals import note
 
 NewId = Callable[[str], str]
 NameKeys = tuple[str, str]
@@ -104,6 +106,7 @@ class Loader:
                 id=self._free_id("rel", fact.id),
                 relation=fact.relation,
                 relation_key=place[1],
+                told=told(place[1]),
                 weight=fact.weight,
                 evidence=fact.evidence,
                 handed_in=fact.handed_in,
@@ -158,7 +161,7 @@ class Loader:
         )
         self._tx.do(cypher.CHANGE_RELATION, _changes(relations))
         self._tx.do(whole_graph_cypher.ADD_ALIAS, aliases)
-        note(self._tx, self._acts)
+        note(FalkorRows(self._tx), self._acts)
         renamed = {alias["entity"] for alias in aliases}
         return tuple(each.props["id"] for each in entities if each.is_new or each.set or each.key in renamed)
 

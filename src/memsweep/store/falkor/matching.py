@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memsweep.numeric import numpy_for
-from memsweep.store.falkor.words import terms_of, terms_of_word, words_of
+from memsweep.store.falkor.words import length_of, terms_of, terms_of_word, words_of
 
 Word = tuple[float, Sequence[str]]  # how much it says, the terms that make it up
 K, B = 1.2, 0.75
@@ -24,18 +24,16 @@ def weight_of(total: int, having: int) -> float:
     return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
 
 
-def scores(texts: Mapping[int, str], words: Sequence[Word]) -> dict[int, float]:
-    """BM25 of each text, by place. The terms of a text are parted by spaces, and its length is their number."""
+def scores(texts: Mapping[int, str], words: Sequence[Word], usual: float) -> dict[int, float]:
+    """BM25 of each text, by place. The terms of a text are parted by spaces; `usual` is the length of all there are."""
     np = numpy_for(len(texts) * _USUAL_LENGTH) if texts else None
-    return _one_by_one(texts, words) if np is None else _all_at_once(np, texts, words)
+    return _one_by_one(texts, words, usual) if np is None else _all_at_once(np, texts, words, usual)
 
 
-def _one_by_one(texts: Mapping[int, str], words: Sequence[Word]) -> dict[int, float]:
-    lengths = [text.count(" ") + 1 for text in texts.values()]
-    usual = sum(lengths) / max(1, len(texts))
+def _one_by_one(texts: Mapping[int, str], words: Sequence[Word], usual: float) -> dict[int, float]:
     found = dict.fromkeys(texts, 0.0)
-    for (place, text), length in zip(texts.items(), lengths, strict=True):
-        terms, room = text.split(" "), K * (1 - B + B * (length / usual))
+    for place, text in texts.items():
+        terms, room = text.split(" "), K * (1 - B + B * (length_of(text) / usual))
         here = set(terms)  # most texts have few of the words
         for weight, parts in words:
             if here.issuperset(parts):
@@ -44,10 +42,10 @@ def _one_by_one(texts: Mapping[int, str], words: Sequence[Word]) -> dict[int, fl
     return found
 
 
-def _all_at_once(np: Any, texts: Mapping[int, str], words: Sequence[Word]) -> dict[int, float]:
+def _all_at_once(np: Any, texts: Mapping[int, str], words: Sequence[Word], usual: float) -> dict[int, float]:
     """The same numbers: each is worked out by the same steps."""
     laid = _Laid(np, texts.values())
-    room = K * (1 - B + B * (laid.lengths / (int(laid.lengths.sum()) / len(texts))))
+    room = K * (1 - B + B * (np.array(list(map(length_of, texts.values()))) / usual))
     found = np.zeros(len(texts))
     for weight, parts in words:
         times = functools.reduce(np.minimum, map(laid.times, parts))
@@ -66,7 +64,6 @@ class _Laid:
         self._ends = np.flatnonzero(np.frombuffer(self._data, np.uint8) == ord(" "))
         self._tails = np.ndarray(len(self._data) - 7, "<u8", self._data, strides=(1,))[self._ends - 8]
         self._bars = self._ending(b" |")
-        self.lengths = np.diff(self._bars, prepend=0) - 1
 
     def times(self, term: str) -> Any:
         """How often each of the texts has a term."""
@@ -87,9 +84,11 @@ def best_matches(query: str, texts: Mapping[int, str], everything: Sequence[str]
     parts = {word: found for word in words_of(query)[:_MAX_WORDS] if (found := terms_of_word(word))}
     if not parts or not texts:
         return {}
-    having = Counter(word for text in everything for word in _words_in(terms_of(text), parts))
-    words = [(weight_of(len(everything), having[word]), found) for word, found in parts.items()]
-    found_at = scores({place: terms_of(text) for place, text in texts.items()}, words)
+    said = list(map(terms_of, everything))
+    having = Counter(word for terms in said for word in _words_in(terms, parts))
+    words = [(weight_of(len(said), having[word]), found) for word, found in parts.items()]
+    usual = sum(map(length_of, said)) / len(said)
+    found_at = scores({place: terms_of(text) for place, text in texts.items()}, words, usual)
     ranked = sorted(found_at.items(), key=lambda item: (-item[1], item[0]))
     return {place: value for place, value in ranked[:count] if value > 0}
 

@@ -5,16 +5,6 @@
 
 from __future__ import annotations
 
-_ACT = "a.memory, a.act, a.at, a.origin, a.said, a.receipt, a.key, a.trash"
-OF_ORIGINS = f"""
-    MATCH (a:MemoryAct) WHERE a.trash IS NULL AND ($origins IS NULL OR a.origin IN $origins)
-    RETURN {_ACT} ORDER BY a.key"""
-OF_MEMORIES = f"UNWIND $of AS of MATCH (a:MemoryAct {{of: of}}) RETURN {_ACT} ORDER BY a.key"
-OF_RECEIPT = f"MATCH (a:MemoryAct {{receipt: $receipt}}) WHERE a.trash IS NULL RETURN {_ACT} ORDER BY a.key"
-TAKEN_BACK = f"MATCH (a:MemoryAct {{trash: $receipt}}) RETURN {_ACT} ORDER BY a.key"
-ADD = "CREATE (:MemoryAct {*row})"
-MARK = "MATCH (a:MemoryAct {ref: toString(row.key)}) SET a.receipt = row.receipt, a.trash = row.trash"
-FREE = "MATCH (a:MemoryAct {trash: row}) DELETE a"
 FREE_OF_MEMORY = "MATCH (a:MemoryAct {of: toString(row)}) DELETE a"
 
 MENTIONS = tuple(

@@ -3,49 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
-from memsweep.model.memory_act import MemoryAct, Mentioned, mentioned_in
+from memsweep.model.memory_act import Mentioned, mentioned_in
 from memsweep.model.superseding import Pair, bases_from, bases_text
 from memsweep.store.falkor import memory_act_cypher as own
 from memsweep.store.falkor import superseding_cypher
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.ports.memory_acts import Link, MentionAt, MentionRow, PlacedMention
-from memsweep.store.stored import mapping, to_json
+from memsweep.store.ports.memory_acts import Link, MemoryActRows, MentionAt, MentionRow, PlacedMention
 
 
-class FalkorMemoryActs:
+class FalkorMemoryActs(MemoryActRows):
     """Implements `memsweep.store.ports.memory_acts.MemoryActRows`."""
 
     def __init__(self, tx: Transaction) -> None:
+        super().__init__(FalkorRows(tx))
         self._tx = tx
-
-    def of_origins(self, origins: Collection[int] | None) -> list[MemoryAct]:
-        return self._acts(own.OF_ORIGINS, origins=None if origins is None else sorted(origins))
-
-    def of_memories(self, memories: Collection[int]) -> list[MemoryAct]:
-        return self._acts(own.OF_MEMORIES, of=[str(key) for key in sorted(memories)]) if memories else []
-
-    def taken_back_by(self, receipt: int) -> list[MemoryAct]:
-        return self._acts(own.TAKEN_BACK, receipt=receipt)
-
-    def of_receipt(self, receipt: int) -> list[MemoryAct]:
-        return self._acts(own.OF_RECEIPT, receipt=receipt)
-
-    def add(self, acts: Iterable[MemoryAct]) -> None:
-        rows = [
-            {**act._asdict(), "key": self._tx.new_key(), "of": str(act.memory), "said": to_json(dict(act.said))}
-            for act in acts
-        ]
-        self._tx.do(own.ADD, rows)
-
-    def mark(self, acts: Mapping[int, tuple[int | None, int | None]]) -> None:
-        rows = [{"key": key, "receipt": receipt, "trash": trash} for key, (receipt, trash) in acts.items()]
-        self._tx.do(own.MARK, rows)
-
-    def free(self, receipts: Collection[int]) -> None:
-        self._tx.do(own.FREE, sorted(receipts))
 
     def mentions(self, memories: Collection[int]) -> list[MentionAt]:
         asked = ((query, {"keys": sorted(memories)}) for query in own.MENTIONS)
@@ -104,6 +79,3 @@ class FalkorMemoryActs:
     def _trashed(self, memories: Collection[int]) -> set[int]:
         rows = self._tx.ask(superseding_cypher.TRASHED, keys=sorted(memories)) if memories else []
         return {key for (key,) in rows}
-
-    def _acts(self, query: str, **values: Any) -> list[MemoryAct]:
-        return [MemoryAct._make((*row[:4], mapping(row[4]), *row[5:])) for row in self._tx.ask(query, **values)]

@@ -17,22 +17,14 @@ from memsweep.store.falkor import care_cypher, copying, node_codec, reading
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.row_codec import Row
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
-from memsweep.store.falkor.words import terms_of
+from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.file import mending as cures
 from memsweep.store.file import portable
 from memsweep.store.file.connect import immediate
+from memsweep.store.things.every import TABLES
 
 # Nodes that have no key of their own are known by these.
-_NAMED_BY = {
-    "Alias": ("name_key", "type_key"),
-    "NameSeen": ("name_key",),
-    "PlanItem": ("plan", "position"),
-    "MergeMove": ("receipt",),
-    "SegmentLink": ("target", "source"),
-    "CodeSkip": ("root", "path"),
-    "CodeRoot": ("path",),
-    "Tombstone": ("hash",),
-}
+_NAMED_BY = {it.label: it.known_by for it in TABLES.values() if it.label and it.known_by not in (("ref",), ("key",))}
 _KEPT = {"AuditEvent"}
 Identity = tuple[Any, ...]
 Named = dict[tuple[str, Identity], tuple[str, Row]]
@@ -134,13 +126,13 @@ def _do(tx: Transaction, steps: Iterable[tuple[str, Row]]) -> None:
         tx.do(step, rows)
 
 
-def differing_words(asked: GraphHandle | Transaction) -> Iterator[tuple[int, str, str]]:
+def differing_words(asked: GraphHandle | Transaction) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Live chunks whose words in the full text are not those of their text: key, id, and what they should be."""
-    for key, uid, text, words, terms in asked.ask(care_cypher.TERMS):
-        wanted = terms_of(text, words)
-        if wanted != terms:
+    for key, uid, text, words, *known in asked.ask(care_cypher.TERMS):
+        wanted = sought_by(terms_of(text, words))
+        if [*wanted.values()] != known:
             yield key, uid, wanted
 
 
 def mend_words(tx: Transaction) -> None:
-    tx.do(care_cypher.SET_TERMS, [{"key": key, "terms": terms} for key, _, terms in differing_words(tx)])
+    tx.do(care_cypher.SET_TERMS, [{"key": key, "set": wanted} for key, _, wanted in differing_words(tx)])

@@ -6,11 +6,10 @@ import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from memsweep.model.graph_rows import Alias, Move, Name
+from memsweep.model.graph_rows import Move
 from memsweep.model.splitting import Parts
 from memsweep.store.falkor import merging_cypher
 from memsweep.store.falkor.transaction import Transaction
-from memsweep.store.falkor.wire import Query
 
 
 class FalkorMoves:
@@ -18,6 +17,7 @@ class FalkorMoves:
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
+        self._places: dict[int, int] = {}
 
     def targets(self) -> dict[int, int]:
         return dict(map(tuple, self._tx.ask(merging_cypher.TARGETS)))
@@ -36,8 +36,9 @@ class FalkorMoves:
 
     def add(self, moves: Sequence[Move]) -> None:
         # What this transaction itself has made has no moves yet.
-        receipts = sorted({move.receipt for move in moves if move.receipt <= self._tx.meta["keys"]})
-        places = dict(map(tuple, self._tx.ask(merging_cypher.LAST_PLACES, receipts=receipts))) if receipts else {}
+        known, places = self._tx.meta["keys"], self._places
+        receipts = sorted({move.receipt for move in moves if move.receipt <= known} - places.keys())
+        places |= dict(map(tuple, self._tx.ask(merging_cypher.LAST_PLACES, receipts=receipts))) if receipts else {}
         rows = []
         for move in moves:
             places[move.receipt] = places.get(move.receipt, -1) + 1
@@ -62,29 +63,3 @@ class FalkorMoves:
 
 def _values(move: Move) -> dict[str, Any]:
     return {**move._asdict(), "said": json.dumps(move.said)}
-
-
-class FalkorAliases:
-    """Implements `memsweep.store.ports.merges.AliasRows`."""
-
-    def __init__(self, tx: Transaction) -> None:
-        self._tx = tx
-
-    def at(self, entities: Collection[int] = (), names: Collection[Name] = ()) -> list[Alias]:
-        asked: list[Query] = []
-        if entities:
-            asked.append((merging_cypher.ALIASES_OF, {"keys": sorted(entities)}))
-        if names:
-            asked.append((merging_cypher.ALIASES_NAMED, {"names": [list(name) for name in sorted(names)]}))
-        found = self._tx.ask_all(*asked) if asked else []
-        return [Alias(*row) for rows in found for row in rows]
-
-    def put(self, aliases: Iterable[Alias]) -> None:
-        self._tx.do(merging_cypher.SET_ALIAS, [alias._asdict() for alias in aliases])
-
-    def drop(self, names: Collection[Name]) -> None:
-        rows = [{"name_key": name, "type_key": kind} for name, kind in sorted(names)]
-        self._tx.do(merging_cypher.DROP_ALIAS, rows)
-
-    def drop_of_receipt(self, receipt: int) -> None:
-        self._tx.do(merging_cypher.DROP_ALIASES, [receipt])

@@ -28,12 +28,3 @@ MOVE_MENTION_MOVES = (
 )
 MOVE_PARTS = f"{_TAKEN_OVER} m.kind = 'split' AND m.b = row.entity SET m.b = row.namesake"
 HAND_OVER = (MOVE_TARGETS, MOVE_NAMES, MOVE_MENTION_MOVES, MOVE_PARTS)
-
-# other names
-_ALIAS = "a.name_key, a.type_key, a.name, a.entity, a.receipt"
-ALIASES_OF = f"UNWIND $keys AS key MATCH (a:Alias {{entity: key}}) RETURN {_ALIAS}"
-ALIASES_NAMED = f"""
-    UNWIND $names AS name MATCH (a:Alias {{name_key: name[0]}}) WHERE a.type_key = name[1] RETURN {_ALIAS}"""
-SET_ALIAS = "MERGE (a:Alias {name_key: row.name_key, type_key: row.type_key}) SET a = row"
-DROP_ALIAS = "MATCH (a:Alias {name_key: row.name_key}) WHERE a.type_key = row.type_key DELETE a"
-DROP_ALIASES = "MATCH (a:Alias {receipt: row}) DELETE a"

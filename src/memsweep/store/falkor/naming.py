@@ -6,7 +6,7 @@ added up here first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,8 +16,10 @@ from memsweep.model.graph import unknown_entity
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.store.falkor import cypher, graph_cypher
-from memsweep.store.falkor.contributions import fact_state, note
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.words import told
+from memsweep.store.journals import note
 
 
 @dataclass
@@ -180,6 +182,19 @@ def key_of(asked: GraphHandle | Transaction, name: str) -> int | None:
 Ends = tuple[int, str, int]
 
 
+def fact_state(props: Mapping[str, Any]) -> FactState:
+    """What the properties of a relation say."""
+    return FactState(
+        weight=props["weight"],
+        last_seen=props["last_seen"],
+        evidence=props["evidence"],
+        explicit=props["handed_in"],
+        created_at=props["created_at"],
+        valid_at=props["valid_at"],
+        invalid_at=props.get("invalid_at"),
+    )
+
+
 class Relations:
     """The current relations between some entities, by their ends and kind; of any kind `among` some others."""
 
@@ -215,6 +230,7 @@ class Relations:
             "id": uid,
             "relation": relation,
             "relation_key": ends[1],
+            "told": told(ends[1]),
             "weight": 1.0,
             "evidence": 1,
             "handed_in": False,
@@ -252,4 +268,4 @@ class Relations:
         self._tx.do(cypher.ADD_RELATION, added)
         changed = [each for _, each in known if each.set and not each.is_new]
         self._tx.do(cypher.CHANGE_RELATION, [{"key": e.key, "set": e.set, "times": e.times} for e in changed])
-        note(self._tx, self._acts)
+        note(FalkorRows(self._tx), self._acts)

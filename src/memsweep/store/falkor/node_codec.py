@@ -5,19 +5,19 @@ Rows of a damaged file may lead nowhere; an edge needs both of its ends, and is 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from memsweep.store.falkor import row_codec
 from memsweep.store.falkor.row_codec import Row
-from memsweep.store.falkor.words import terms_of
+from memsweep.store.falkor.words import sought_by, terms_of
+from memsweep.store.things.every import TABLES
 
 Table = Mapping[str, Sequence[Row]]
-SIMPLE = {"Plan": "plan", "PlanItem": "plan_item", "Receipt": "receipt", "Revision": "revision", "AuditEvent": "audit",
-          "Project": "project", "Alias": "alias", "MergeMove": "merge_move", "Origin": "origin",
-          "Contribution": "contribution", "MemoryAct": "memory_act"}  # fmt: skip
+_OWN_FORM = {"meta", "thread", "code_scope", "code_skip", "segment_link"}
+SIMPLE = {it.label: it.table for it in TABLES.values() if it.label and not it.bins and it.table not in _OWN_FORM}
+"""The tables whose rows are nodes with the same columns."""
 
 
 class NewEdge(NamedTuple):
@@ -35,16 +35,17 @@ def nodes(rows: Table, roots: Mapping[int, str]) -> dict[str, list[Row]]:
     made["Thread"] = [{"key": t["id"], "id": t["uid"], "last": last[t["id"]]} for t in rows["thread"]]
     files = {file["memory"]: file for file in rows["code_file"]}
     _either(made, "Memory", [row_codec.memory_node(row, files.get(row["id"]), roots) for row in rows["memory"]])
-    _either(made, "Chunk", [row_codec.chunk_node(row, terms_of(row["text"], row["words"])) for row in rows["chunk"]])
-    made["Embedding"] = [row_codec.vector_node(row) for row in sorted(rows["vector"], key=lambda row: row["chunk"])]
+    _either(
+        made,
+        "Chunk",
+        [row_codec.chunk_node(row) | sought_by(terms_of(row["text"], row["words"])) for row in rows["chunk"]],
+    )
     _either(made, "Entity", [row_codec.to_node("entity", row) for row in rows["entity"]])
-    _code(made, rows, roots)
     for label, table in SIMPLE.items():
         made[label] = [row_codec.to_node(table, row) for row in rows[table]]
+    _code(made, rows, roots)
     for place, move in enumerate(made["MergeMove"]):  # they are undone in the order in which they stand
         move["place"] = place
-    made["Tombstone"] = [{**row, "hash": row["hash"].hex()} for row in rows["tombstone"]]
-    made["NameSeen"] = [{**row, "chunks": json.loads(row["chunks"])} for row in rows["name_seen"]]
     _windows(made, rows)
     return made
 
@@ -72,9 +73,8 @@ def _last_places(chunks: Sequence[Row]) -> dict[int, int]:
 
 
 def _code(made: dict[str, list[Row]], rows: Table, roots: Mapping[int, str]) -> None:
-    made["CodeRoot"] = [
-        {"key": root["id"], "path": roots[root["id"]], "total_files": root["total_files"]} for root in rows["code_root"]
-    ]
+    for root in made["CodeRoot"]:
+        root["path"] = roots[root["key"]]
     for scope in rows["code_scope"]:
         named = {"key": scope["id"], "root": roots[scope["root"]]}
         made["CodeScope"].append({**{name: scope[name] for name in scope if name != "id"}, **named})

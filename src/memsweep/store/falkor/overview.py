@@ -76,6 +76,6 @@ class FalkorOverview:
     def _passing(self, asked: ListFilters) -> tuple[str, dict[str, Any]]:
         accepted = origins.accepted(self._graph, asked.accept) if asked.asks_for_origin else None
         where, values = overview_cypher.passing(asked, searching.path_keys(self._graph, asked.filters), accepted)
-        if asked.back is None:
+        if asked.back is None or not asked.back.tiers:
             return where, values
         return where, {**values, **searching.held_values(self._graph, asked.back)}

@@ -8,9 +8,10 @@ from typing import Any
 from memsweep.model.counts import DAY_MICROS
 from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters, State
 from memsweep.store.falkor import origin_cypher
-from memsweep.store.falkor.cypher import asked_for, held_back
+from memsweep.store.falkor.cypher import asked_for, expired, held_back
 
-_IN_STATE = {"stale": "m.stale", "pinned": "m.pinned", "expiring": "m.expires_at IS NOT NULL"}
+_EXPIRES = "m.expires_at IS NOT NULL"
+_IN_STATE = {"stale": "m.stale", "pinned": "m.pinned", "expiring": _EXPIRES, "expired": _EXPIRES}
 _REPLACED = "OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, count(newer) > 0 AS replaced"
 
 
@@ -19,13 +20,16 @@ def passing(
 ) -> tuple[str, dict[str, Any]]:
     """A condition on `m`, with its values; what is in quarantine is `$held_…`. Who superseded it is no part of it."""
     parts, values = asked_for(asked.filters, path_keys, origin_keys)
-    held = "false" if asked.back is None else f"({held_back})"
+    held = f"({held_back})" if asked.back is not None and asked.back.tiers else "false"
     if asked.state == "quarantined":
         parts.append(held)
     elif asked.state == "current":
         parts.append(f"NOT m.stale AND NOT {held}")
     elif asked.state in _IN_STATE:
         parts.append(_IN_STATE[asked.state])
+    if asked.expired_by is not None:
+        parts.append(expired if asked.state == "expired" else f"NOT {expired}")
+        values["expired_by"] = asked.expired_by
     return " AND ".join(parts) or "true", values
 
 

@@ -12,7 +12,7 @@ from memsweep.store.falkor.matching import scores, weight_of
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Query, Row
 from memsweep.store.falkor.words import any_of, terms_of_word, words_to_find
-from memsweep.store.file.words import MAX_WORDS, rarest, words_of_heading
+from memsweep.store.file.words import MAX_WORDS, is_small, rarest, words_of_heading
 
 _COUNTED = 4 * MAX_WORDS
 _SMALL = 5000  # below this many chunks words are counted for every query
@@ -25,6 +25,7 @@ class Ranking:
         self._graph = graph
         self._frequency: dict[str, int] = {}
         self._counted_at = 0
+        self._usual = 1.0  # how long a chunk is
 
     @property
     def chunks(self) -> int:
@@ -35,33 +36,41 @@ class Ranking:
         """What choosing the words must know: how many chunks there are, which of them do not count, and how many have a
         word not counted yet."""
         words = _askable(query)
-        return (
-            [(cypher.COUNT_CHUNKS, {}), (cypher.HIDDEN_TERMS, {}), _counting(self._uncounted(words))] if words else []
-        )
+        measured = cypher.MEASURE_CHUNKS if self._counted_at < _SMALL else cypher.COUNT_CHUNKS
+        return [(measured, {}), (cypher.HIDDEN_TERMS, {}), _counting(self._uncounted(words))] if words else []
 
     def words_for(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
-        """The words to ask for, each with the number of chunks that have it."""
-        having = self.having(query, replies)
-        return (
-            {word: having[word] for word in rarest(having, _live(replies), words_of_heading(query))} if having else {}
-        )
+        """The words to ask for, each with the number of chunks that have it and count; of few chunks those as well that
+        only others have, which somebody may ask for."""
+        known = self._known(query, replies)
+        if not known:
+            return {}
+        live = _live(replies)
+        having = known if is_small(live) else {word: count for word, count in known.items() if count}
+        return {word: having[word] for word in rarest(having, live, words_of_heading(query))}
 
     def having(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
         """How many chunks have each word of a query; those that none has are not in it."""
+        return {word: count for word, count in self._known(query, replies).items() if count}
+
+    def _known(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
+        """How many chunks that count have each word of a query that any chunk has."""
         words = _askable(query)
         if not words:
             return {}
-        _, hidden, counts = replies
+        ((_, *lengths),), hidden, counts = replies
         total = _live(replies)
         if not 0.9 * self._counted_at <= total <= 1.1 * self._counted_at or total < _SMALL:
             if self._frequency and len(self._uncounted(words)) < len(words):
                 counts = self._graph.ask_all(_counting(words))[0]
             self._frequency, self._counted_at = {}, total
+            (length,) = lengths or self._graph.ask(cypher.MEASURE_CHUNKS)[0][1:]
+            self._usual = max(1.0, (length - sum(each[2] or 0 for each in hidden)) / max(1, total))
         counted = dict(map(tuple, counts))
         # What nobody has is asked again next time: it may have been added by then.
         self._frequency |= {word: counted[said] for word in words if (said := any_of([word])) in counted}
-        uncounted = _having([set(terms.split(" ")) for _, terms in hidden], words)
-        return {word: count for word in words if (count := self._frequency.get(word, 0) - uncounted[word]) > 0}
+        uncounted = _having([set(terms.split(" ")) for _, terms, _ in hidden], words)
+        return {word: max(0, self._frequency[word] - uncounted[word]) for word in words if word in self._frequency}
 
     def _uncounted(self, words: Sequence[str]) -> list[str]:
         if self._counted_at < _SMALL:
@@ -70,15 +79,15 @@ class Ranking:
 
     def scores(self, query: str, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
         """How well each chunk answers these words of a query, by key; `texts` are their terms."""
-        total = max(self._counted_at, *words.values()) if words else 0
+        total = max(1, self._counted_at, *words.values())
         twice = words_of_heading(query)
         weights = {word: weight_of(total, having) * (1 + (word in twice)) for word, having in words.items()}
-        return scores(texts, [(weight, terms_of_word(word)) for word, weight in weights.items()])
+        return scores(texts, [(weight, terms_of_word(word)) for word, weight in weights.items()], self._usual)
 
 
 def _live(replies: Sequence[list[Row]]) -> int:
     """How many chunks count."""
-    ((total,),), hidden, _ = replies
+    ((total, *_),), hidden, _ = replies
     return int(total) - len(hidden)
 
 

@@ -5,7 +5,6 @@ While the revision stays, those numbers stay, and what a page was read from is t
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -112,29 +111,21 @@ def _rows_of(label: str, node: Row, roots: Mapping[str, int]) -> list[TableRow]:
         case "Memory":
             memory, tags, file = row_codec.memory_rows(node, roots)
             return [("memory", memory), *(("memory_tag", tag) for tag in tags), *(("code_file", row) for row in file)]
-        case "Chunk":
-            return [("chunk", row_codec.chunk_row(node))]
-        case "Embedding":
-            return [("vector", row_codec.vector_row(node))]
         case "Segment":
             segment, links = row_codec.segment_rows(node)
             return [("segment", segment), *(("segment_link", link) for link in links)]
         case "Thread":
             return [("thread", {"id": node["key"], "uid": node["id"]})]
-        case "CodeRoot":
-            return [("code_root", {"id": node["key"], "path": node["path"], "total_files": node["total_files"]})]
         case "CodeScope":
             return [("code_scope", {"id": node.pop("key"), **node, "root": roots[node["root"]]})]
         case "CodeSkip":
             return [("code_skip", {**node, "root": roots[node["root"]]})]
-        case "Tombstone":
-            return [("tombstone", {**node, "hash": bytes.fromhex(node["hash"])})]
-        case "NameSeen":
-            return [("name_seen", {**node, "chunks": json.dumps(node["chunks"])})]
-        case "Entity":
-            return [("entity", row_codec.to_row("entity", node))]
         case "MergeMove":
             return []  # come last
+        case "Chunk" | "Entity":
+            return [
+                (label.removeprefix("Trashed").lower(), row_codec.to_row(label.removeprefix("Trashed").lower(), node))
+            ]
         case name if name in SIMPLE:
             return [(SIMPLE[name], row_codec.to_row(SIMPLE[name], node))]
     return []  # vectors of a model that is not in use yet, and what finds a segment

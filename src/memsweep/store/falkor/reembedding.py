@@ -36,7 +36,7 @@ class FalkorReembedding:
         with self._vectors.writing() as tx:
             missing = _switch(tx, model, embed, at_most)
         if missing == 0:
-            self._vectors.forget(before)
+            self._vectors.close(before)
         return missing
 
     def _begin(self, model: EmbeddingModel) -> None:

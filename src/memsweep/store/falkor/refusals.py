@@ -7,17 +7,28 @@ from collections.abc import Callable
 from redis import exceptions as refused
 
 from memsweep import errors
+from memsweep.store.falkor.exchange import Broken
 
+MAY_BE_DONE = "The change may have been made. Look before you ask for it again: search, lists and receipts show it."
 Sentence = Callable[[str, str], errors.MemsweepError]
 
 
-def plain(error: Exception, where: str) -> errors.MemsweepError:
-    """The refusal as a sentence; `where` is the address without its password."""
+def plain(error: Exception, where: str, *, changing: bool = False) -> errors.MemsweepError:
+    """The refusal as a sentence; `where` is the address without its password. A change may have been asked for."""
     said = str(error).rpartition("caused error: ")[2]  # what was sent stays out of it
+    if changing and isinstance(error, Broken):
+        return _lost(where, said[:160].rstrip("."))
     for kinds, words, make in _REFUSALS:
         if (kinds and isinstance(error, kinds)) or any(word in said for word in words):
             return make(where, said[:160].rstrip("."))
     return errors.StoreError(f"the FalkorDB server at {where} refused: {said[:160]}.", hint="See its log.")
+
+
+def node_of_a_cluster(where: str, said: str) -> errors.StoreError:
+    return errors.StoreError(
+        f"the FalkorDB server at {where} is a node of a cluster now, and has this elsewhere ({said[:160]}).",
+        hint="Start memsweep again; name a node of the cluster in `store`.",
+    )
 
 
 def no_module(where: str) -> errors.StoreError:
@@ -72,8 +83,9 @@ _moving = _sentence(
 _silent = _sentence(
     errors.StoreAway,
     _SERVER + " does not answer ({said}).",
-    "A change that was asked for may still be made: look before you ask for it again.",
+    MAY_BE_DONE,
 )
+_lost = _sentence(errors.StoreAway, "the connection to " + _SERVER + " broke before it answered ({said}).", MAY_BE_DONE)
 _away = _sentence(
     errors.StoreAway, _SERVER + " cannot be reached ({said}).", "Start it, or correct `store` in the settings."
 )
@@ -92,6 +104,7 @@ _REFUSALS: tuple[tuple[tuple[type[Exception], ...], tuple[str, ...], Sentence], 
     ((), ("unknown command", "ERR unknown"), lambda where, said: no_module(where)),
     ((), ("Query timed out",), _gave_up),
     ((refused.AskError, refused.MovedError, refused.TryAgainError), (), _moving),
+    ((), ("Timeout connecting",), lambda where, said: _away(where, said)),
     ((refused.TimeoutError,), (), _silent),
     (
         (refused.ConnectionError, refused.ClusterDownError, refused.RedisClusterException, OSError),

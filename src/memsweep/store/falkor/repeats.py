@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from memsweep.model.memory import MemoryDraft, NewMemory, Remembered
 from memsweep.model.memory_act import ExistingMemory
 from memsweep.model.origin import Origin
+from memsweep.model.stored import mapping, to_json
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, superseding
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
@@ -15,7 +16,6 @@ from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.writing import about_same_text, add_names, logged
 from memsweep.store.repeats import Repeat
-from memsweep.store.stored import mapping, to_json
 
 
 class _Row(NamedTuple):
@@ -74,7 +74,7 @@ def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) 
         "last_seen_at": max(last, to_micros(now)),
         "tags": tags,
         "metadata": to_json(metadata),
-        "expires_at": row.expires_at if draft.expires_at is None else to_micros(draft.expires_at),
+        "expires_at": existing.expiring_with(draft, to_micros(now)),
         "pinned": row.pinned or draft.pinned,
     }
     tx.do(cypher.CHANGE_MEMORY, [{"key": row.key, "set": seen}])

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-_REVISION = "RETURN r.key, r.receipt, r.kind, r.item, r.at, r.before ORDER BY r.key"
-
-OF_RECEIPTS = f"MATCH (r:Revision) WHERE r.receipt IN $keys {_REVISION}"
-OF_ITEMS = f"MATCH (r:Revision) WHERE r.kind = $kind AND r.item IN $keys {_REVISION}"
-ADD = "CREATE (:Revision {*row})"
-DROP = "MATCH (r:Revision {key: row}) DELETE r"
 COUNT_OF_MEMORY = """
     MATCH (m:Memory {id: $id}) MATCH (r:Revision) WHERE r.kind = 'memory' AND r.item = m.key
     RETURN count(r), max(r.at)"""
@@ -16,6 +10,8 @@ _MEMORY = """RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, m.updated
            m.origin, m.expires_at, m.created_at"""
 MEMORIES = f"UNWIND $keys AS key MATCH (m:{{memory}} {{{{ref: toString(key)}}}}) {_MEMORY}"
 PAGE = f"MATCH (m:{{memory}}) WHERE m.key > $after {_MEMORY} ORDER BY m.key LIMIT $limit"
+SINCE = f"MATCH (m:{{memory}}) WHERE m.updated_at >= $at AND m.source <> $code_source {_MEMORY} ORDER BY m.key"
+READ_AGAIN = "MATCH (m:Memory {ref: toString(row)}) SET m.digest = ''"
 PIECES = """
     UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})-[:HAS_CHUNK]->(c)
     OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH m, c, e
@@ -27,6 +23,12 @@ CHUNKS = "MATCH (m:{memory} {{ref: toString($key)}})-[:HAS_CHUNK]->(c) RETURN c.
 DUPLICATES = """
     MATCH (m:Memory {content_hash: $hash}) WHERE m.source <> $code_source AND m.text = $text
     RETURN m.key, m.id, m.thread"""
+# Whether others stand there, live or in the trash.
+ARE_TAKEN = """
+    MATCH (c:Chunk {stream: $thread}) WHERE c.stream_position IN $places AND c.memory <> $memory RETURN c.key
+    UNION
+    MATCH (:TrashedMemory {thread: $thread})-[:HAS_CHUNK]->(c)
+    WHERE c.stream_position IN $places AND c.memory <> $memory RETURN c.key"""
 LAST_PLACE = "MATCH (t:Thread {ref: toString($thread)}) RETURN t.last"
 
 WRITE_MEMORY = "MATCH (m:{memory} {{ref: toString(row.key)}}) SET m += row.set"

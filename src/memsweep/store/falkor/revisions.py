@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
-from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision, mentioned_by
+from memsweep.model.revision import MemoryText, Piece, mentioned_by
+from memsweep.model.stored import mapping, to_json
 from memsweep.model.text import content_hash
-from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher, writing
+from memsweep.model.times import to_micros
+from memsweep.store.falkor import code_cypher, cypher, trash_cypher, writing
 from memsweep.store.falkor import revision_cypher as own
+from memsweep.store.falkor.items import tombstoned
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
-from memsweep.store.falkor.words import terms_of
-from memsweep.store.stored import mapping, to_json
+from memsweep.store.falkor.words import sought_by, terms_of
 
 _STATES = (True, False)
-
-
-class FalkorRevisions:
-    """Implements `memsweep.store.ports.revisions.RevisionRows`."""
-
-    def __init__(self, asked: GraphHandle | Transaction) -> None:
-        self._asked = asked
-
-    def of_receipts(self, receipts: Collection[int]) -> list[Revision]:
-        return self._rows(own.OF_RECEIPTS, keys=sorted(receipts)) if receipts else []
-
-    def of_items(self, kind: str, items: Collection[int]) -> list[Revision]:
-        return self._rows(own.OF_ITEMS, kind=kind, keys=sorted(items)) if items else []
-
-    def add(self, revisions: Iterable[NewRevision]) -> None:
-        tx = writable(self._asked)
-        rows = [{**each._asdict(), "key": tx.new_key(), "before": to_json(each.before)} for each in revisions]
-        tx.do(own.ADD, rows)
-
-    def drop(self, keys: Collection[int]) -> None:
-        writable(self._asked).do(own.DROP, sorted(keys))
-
-    def free(self, keys: Collection[int]) -> None:
-        self.drop(keys)
-
-    def _rows(self, query: str, **values: Any) -> list[Revision]:
-        return [Revision._make((*row, mapping(before))) for *row, before in self._asked.ask(query, **values)]
 
 
 class FalkorTexts:
@@ -70,14 +46,19 @@ class FalkorTexts:
         found = [_memory(*row) for rows in self._asked.ask_all(*asked) for row in rows]
         return sorted(found, key=lambda row: row.key)[:limit]
 
+    def since(self, at: datetime) -> list[MemoryText]:
+        values = {"at": to_micros(at), "code_source": CODE_SOURCE}
+        asked = ((own.of_state(own.SINCE, live=live), values) for live in _STATES)
+        return [_memory(*row) for rows in self._asked.ask_all(*asked) for row in rows]
+
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         found: dict[int, list[Piece]] = {key: [] for key in memories}
-        for memory, *_, uid, text, start, first, last, vector, stream, at, symbol, kind, words, mentions in sorted(
+        for memory, _, key, uid, text, start, first, last, vector, stream, at, symbol, kind, words, mentions in sorted(
             self._both(own.PIECES, memories), key=lambda row: row[:3]
         ):
             data = base64.b64decode(vector or "")
             place = (stream, at, symbol, kind, words, *mentioned_by(mentions))
-            found[memory].append(Piece(uid, text, start, first, last, data, *place))
+            found[memory].append(Piece(uid, text, start, first, last, data, *place, key=key))
         return found
 
     def duplicate_of(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
@@ -86,8 +67,8 @@ class FalkorTexts:
         others = ((uid, thread) for key, uid, thread in rows if key != memory.key and key not in besides)
         return next((uid for uid, thread in others if thread == memory.thread), None)
 
-    def is_tombstoned(self, content_hash: bytes) -> bool:
-        return bool(self._tx.ask(gc_cypher.TOMBSTONED, hashes=[content_hash.hex()]))
+    def tombstoned(self, texts: Sequence[str]) -> set[str]:
+        return tombstoned(self._tx, texts)
 
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
         said = {
@@ -106,10 +87,15 @@ class FalkorTexts:
         if pieces is None:
             return []
         self._drop_chunks(memory)
-        return self._add_chunks(memory, pieces)
+        keys = self._add_chunks(memory, pieces)
+        self._tx.do(trash_cypher.LAST_OF_THREAD, [] if memory.thread is None else [memory.thread])
+        return keys
 
     def origin_key(self, origin: Origin) -> int | None:
         return origin_key(self._tx, origin)
+
+    def read_again(self, memories: Collection[int]) -> None:
+        self._tx.do(own.READ_AGAIN, sorted(memories))
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
         carrier = StatedIn(memory, list(chunks), origin_key(self._tx, new.origin))
@@ -172,19 +158,23 @@ class FalkorTexts:
             "symbol": piece.symbol,
             "symbol_kind": piece.symbol_kind,
             "words": piece.words,
-            "terms": terms_of(piece.text, piece.words),
+            **sought_by(terms_of(piece.text, piece.words)),
             "trash": memory.trash,
         }
 
     def _placed(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[tuple[int | None, int | None]]:
-        """Where new chunks stand: where they say, if all do, or at the next places there are."""
-        if all(piece.stream_position is not None for piece in pieces):
+        """Where new chunks stand: where they say, if all do and no others do; or at the next places there are."""
+        places = [piece.stream_position for piece in pieces]
+        if None not in places and not self._are_taken(memory, places):
             return [(piece.stream, piece.stream_position) for piece in pieces]
         if memory.thread is None:
             return [(-memory.key, index) if len(pieces) > 1 else (None, None) for index in range(len(pieces))]
         ((last,),) = self._tx.ask(own.LAST_PLACE, thread=memory.thread)
-        self._tx.do(cypher.SET_LAST_PLACE, [{"key": memory.thread, "last": last + len(pieces)}])
         return [(memory.thread, last + 1 + index) for index in range(len(pieces))]
+
+    def _are_taken(self, memory: MemoryText, places: Sequence[int | None]) -> bool:
+        asked = {"thread": memory.thread, "places": list(places), "memory": memory.key}
+        return memory.thread is not None and bool(self._tx.ask(own.ARE_TAKEN, **asked))
 
 
 def _memory(key: int, uid: str, text: str, tags: Sequence[str], source: str, metadata: str, *rest: Any) -> MemoryText:

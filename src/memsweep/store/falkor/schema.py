@@ -57,12 +57,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE INDEX FOR (n:Contribution) ON (n.ref, n.fact)",),
     ("CREATE INDEX FOR (n:Memory) ON (n.key)",),
     (
-        # Not on `relation_key`: a query that has an end as well would begin at that index, and miss what points there.
-        "CREATE INDEX FOR ()-[r:RELATED_TO]-() ON (r.relation)",
         "CREATE INDEX FOR ()-[r:SUPERSEDES]-() ON (r.at)",
         "CREATE INDEX FOR (n:Revision) ON (n.key, n.receipt, n.item)",
     ),
     ("CREATE INDEX FOR (n:MemoryAct) ON (n.ref, n.of, n.receipt, n.trash)",),
-    ("CALL db.idx.fulltext.createNodeIndex({label: 'Entity', stopwords: []}, {field: 'name', nostem: true})",),
+    ("CALL db.idx.fulltext.createNodeIndex({label: 'Entity', stopwords: []}, {field: 'name_key', nostem: true})",),
+    (
+        "CREATE INDEX FOR (n:Receipt) ON (n.purged_at)",
+        "CREATE INDEX FOR (n:AuditEvent) ON (n.at)",
+        "CREATE INDEX FOR (n:Plan) ON (n.receipt)",
+    ),
+    # Not on `relation_key`: a query that has an end as well would begin at that index, and miss what points there.
+    ("CREATE INDEX FOR ()-[r:RELATED_TO]-() ON (r.told)",),
+    ("CREATE INDEX FOR (n:Memory) ON (n.expires_at)",),
 )
 SCHEMA = len(MIGRATIONS)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memsweep.model.code import CODE_RELATIONS
 from memsweep.model.origin import stored_origin
 from memsweep.model.search import (
     Candidate,
@@ -63,17 +62,21 @@ def file_words(graph: GraphHandle, ranking: Ranking, query: str, most: int) -> F
     return FileWords(files, list(pieces.values()))
 
 
-def statements_about(graph: GraphHandle, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+def statements_about(
+    graph: GraphHandle, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int
+) -> list[Statement]:
     ((relations,),) = graph.looked_up(cypher.COUNT_RELATIONS)
     if not relations:
         return []
     given = {
         "named": list(asked.names),
         "begins": "|".join(f"{start}*" for start in asked.names_begin) or _LAST_LETTER,
-        "kind_ranges": [[start, start + _LAST_LETTER] for start in asked.relations_begin],
-        "code_kinds": [kind.lower() for kind in sorted(CODE_RELATIONS)],
+        "starts": list(asked.names_begin),
+        "kind_ranges": [[start, start + _LAST_LETTER] for start in asked.names_begin],
+        "forms": list(asked.relations_begin),
     }
-    return list(map(statement, graph.ask(graph_cypher.STATEMENTS_ABOUT, **given, ended=ended, limit=limit)))
+    options = {"ended": ended, "expired_by": expired_by, "limit": limit}
+    return list(map(statement, graph.ask(graph_cypher.STATEMENTS_ABOUT, **given, **options)))
 
 
 def owners(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Owner]:
@@ -111,9 +114,12 @@ def _read_passage(row: Row) -> Passage | None:
 
 def where_of(graph: GraphHandle, filters: Filters) -> Where:
     where, values = _asked_for(graph, filters)
-    if (back := filters.held_back) is None:
-        return where, values
-    return f"NOT ({cypher.held_back}) AND {where}", {**values, **held_values(graph, back)}
+    back = filters.held_back
+    if back is not None and back.expired_by is not None:
+        where, values = f"NOT {cypher.expired} AND {where}", {**values, "expired_by": back.expired_by}
+    if back is not None and back.tiers:
+        where, values = f"NOT ({cypher.held_back}) AND {where}", {**values, **held_values(graph, back)}
+    return where, values
 
 
 def _asked_for(graph: GraphHandle, filters: Filters) -> Where:
@@ -138,4 +144,5 @@ def count_held_back(graph: GraphHandle, back: HeldBack) -> int:
 
 def held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
     keys = [key for key, *said in graph.ask(origin_cypher.EVERY) if stored_origin(*said).tier in back.tiers]
-    return {"held_keys": keys, "held_since": -(2**62) if back.since is None else back.since}
+    since = -(2**62) if back.since is None else back.since
+    return {"held_keys": keys, "held_since": since, "held_files": back.files}

@@ -20,16 +20,17 @@ from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.falkor import context_cypher, gc_cypher
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.items import FalkorItems
+from memsweep.store.falkor.items import FalkorItems, tombstoned
 from memsweep.store.falkor.loaded_segments import LoadedSegments
 from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.origins import about, origin_key
-from memsweep.store.falkor.plans import FalkorPlans
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.plans import CONTEXT
 from memsweep.store.ports.segments import Summary
 from memsweep.store.ports.windows import OriginOf
+from memsweep.store.receipts import Plans
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, strategy_of, values_of
 
@@ -69,7 +70,7 @@ class FalkorWindow:
         origin: Origin = UNKNOWN,
     ) -> None:
         self._asked, self._origin = asked, origin
-        self.items, self.plans = FalkorItems(asked), FalkorPlans(asked)
+        self.items, self.plans = FalkorItems(asked), Plans(FalkorRows(asked))
         self.project_id = project_id
         found = asked.ask(context_cypher.FIND_PROJECT, id=project_id)
         self._new: dict[str, Any] | None = None
@@ -140,6 +141,9 @@ class FalkorWindow:
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
         wanted = set(segment_ids)
         return self.find(wanted).keys() | self._segments.trashed(wanted)
+
+    def tombstoned(self, texts: Sequence[str]) -> set[str]:
+        return tombstoned(self._asked, texts)
 
     def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
         first, last = self._next[generation], self._read_turns
@@ -286,6 +290,9 @@ class FalkorSegmentRows:
 
     def stashed_by(self, receipt: int) -> set[str]:
         return {uid for (uid,) in self._tx.ask(context_cypher.IDS_STASHED_BY, receipt=receipt)}
+
+    def taken_since(self, receipt: int) -> list[str]:
+        return [uid for (uid,) in self._tx.ask(context_cypher.TAKEN_SINCE, receipt=receipt, context=CONTEXT)]
 
     def summaries(self, receipt: int) -> list[Summary]:
         rows = self._tx.ask(context_cypher.SUMMARIES, receipt=receipt, context=CONTEXT)

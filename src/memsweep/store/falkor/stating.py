@@ -9,8 +9,7 @@ from memsweep.model.contribution import Speaker
 from memsweep.model.memory import NamedThing, NewFact, NewMemory
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
-from memsweep.store.falkor.contributions import fact_state
-from memsweep.store.falkor.naming import Ends, Known, Relations
+from memsweep.store.falkor.naming import Ends, Known, Relations, fact_state
 
 
 def fact_places(entities: Mapping[NamedThing, Known], facts: Sequence[NewFact]) -> list[Ends]:

@@ -136,8 +136,8 @@ class FalkorStore:
     def smaller_kind(self) -> Kind | None:
         return searching.smaller_kind(self._graph)
 
-    def statements_about(self, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
-        return searching.statements_about(self._graph, asked, ended=ended, limit=limit)
+    def statements_about(self, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int) -> list[Statement]:
+        return searching.statements_about(self._graph, asked, ended=ended, expired_by=expired_by, limit=limit)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         return searching.newest(self._graph, filters, limit)

@@ -9,6 +9,7 @@ from memsweep.errors import StoreAway, StoreBusy, StoreError
 from memsweep.store.falkor import care_cypher, cypher
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.transaction import GraphHandle
+from memsweep.store.falkor.words import CODE_KINDS
 
 _INDEX_SECONDS = 30.0
 _INDEX = re.compile(r"CREATE INDEX FOR (?P<pattern>\([^:]*+:(?P<label>\w++).*\)) ON \((?P<names>.*)\)")
@@ -18,15 +19,15 @@ _FULL_TEXT = re.compile(r"createNodeIndex\({label: '(?P<label>\w+)'.*{field: '(?
 
 def missing(graph: GraphHandle) -> list[str]:
     """Properties that should have an index and have none, with their labels."""
-    return sorted(f"{label}.{name}" for label, name in _wanted().keys() - _there(graph))
+    return sorted({f"{label}.{name}" for label, name, _ in _wanted().keys() - _there(graph)})
 
 
 def make(graph: GraphHandle) -> None:
     """Make the indexes that are missing; the server fills them in the background."""
     wanted = _wanted()
-    for label, name in sorted(wanted.keys() - _there(graph)):
+    for label, name, kind in sorted(wanted.keys() - _there(graph)):
         try:
-            graph.link.change(graph.name, wanted[label, name])
+            graph.link.change(graph.name, wanted[label, name, kind])
         except StoreError as error:
             if "override" not in error.message:
                 raise
@@ -35,10 +36,12 @@ def make(graph: GraphHandle) -> None:
 
 
 def bring_up_to_date(graph: GraphHandle) -> None:
-    """Give an older graph the indexes it lacks, which only make it quicker: a server that refuses is left as it is."""
+    """Give an older graph what it lacks, which only makes search better: a server that refuses is left as it is."""
     try:
         make(graph)
         wait(graph)
+        for step in care_cypher.FILL:
+            graph.link.change(graph.name, step, code_kinds=sorted(CODE_KINDS))
         graph.link.change(graph.name, cypher.SET_SCHEMA, schema=SCHEMA)
     except (StoreAway, StoreBusy):
         raise
@@ -57,18 +60,19 @@ def wait(graph: GraphHandle) -> None:
         time.sleep(0.002)
 
 
-def _there(graph: GraphHandle) -> set[tuple[str, str]]:
-    return {(label, name) for label, types in graph.ask(care_cypher.INDEXES) for name in types}
+def _there(graph: GraphHandle) -> set[tuple[str, str, str]]:
+    rows = graph.ask(care_cypher.INDEXES)
+    return {(label, name, kind) for label, types in rows for name, kinds in types.items() for kind in kinds}
 
 
-def _wanted() -> dict[tuple[str, str], str]:
-    """Label and property of every index, and what makes it alone."""
-    made: dict[tuple[str, str], str] = {}
+def _wanted() -> dict[tuple[str, str, str], str]:
+    """Label, property and kind of every index, and what makes it alone."""
+    made: dict[tuple[str, str, str], str] = {}
     for statement in (each for step in MIGRATIONS for each in step):
         if found := _INDEX.match(statement):
             for name in _PROPERTY.findall(found["names"]):
                 letter = found["names"][0]
-                made[found["label"], name] = f"CREATE INDEX FOR {found['pattern']} ON ({letter}.{name})"
+                made[found["label"], name, "RANGE"] = f"CREATE INDEX FOR {found['pattern']} ON ({letter}.{name})"
         elif found := _FULL_TEXT.search(statement):
-            made[found["label"], found["name"]] = statement
+            made[found["label"], found["name"], "FULLTEXT"] = statement
     return made

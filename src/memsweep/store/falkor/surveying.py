@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 from memsweep.model.memory import last_seen
-from memsweep.model.plan import MemoryRow, Survey, SurveyedEntity, SurveyedRelation, spoken_of
+from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.model.sources import stands_alone
 from memsweep.store.falkor import gc_cypher, superseding_cypher
@@ -77,12 +77,13 @@ def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entit
         (gc_cypher.MENTIONS_OF, of_entities),
         (gc_cypher.EDGES_AT, of_entities),
     )
-    statements = asked.ask(gc_cypher.STATEMENTS_OF, relations=[row[2] for row in edges]) if edges else []
+    told = asked.ask(gc_cypher.STATEMENTS_OF, relations=[row[2] for row in edges]) if edges else []
     verified: dict[int | None, int] = dict(map(tuple, scopes))
-    notes = Counter(relation for _, relation, is_note in statements if is_note)
+    notes = Counter(relation for _, relation, is_note, _ in told if is_note)
+    statements = [(memory, relation) for memory, relation, _, is_live in told if is_live]
     alone = {key for _, _, key, given, evidence, *_ in edges if stands_alone(given, evidence, notes[key])}
     ends = {row[2]: (row[0], row[1]) for row in edges}
-    held = {relation for _, relation, _ in statements}
+    held = {relation for _, relation in statements}
     return Survey(
         memories=[_memory(row, verified) for row in rows],
         chunk_counts=dict(map(tuple, chunks)),
@@ -90,7 +91,7 @@ def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entit
         entities=[SurveyedEntity(*row) for row in things],
         mentions=[(memory, entity) for memory, entity in mentions],
         edges=[pair for key, pair in ends.items() if key in alone or key not in held],
-        stated=[(memory, *ends[relation]) for memory, relation, _ in statements if relation not in alone],
+        stated=[(memory, *ends[relation]) for memory, relation in statements if relation not in alone],
         relations=[
             SurveyedRelation(key, version, subject, target, weight, seen, ended, key in held)
             for subject, target, key, _, _, version, weight, seen, ended in edges
@@ -110,17 +111,17 @@ def _graph(
     return entities, standing if "ways" in needs else spanning([entity.key for entity in entities], standing)
 
 
-def _memories(asked: GraphHandle | Transaction) -> list[MemoryRow]:
+def _memories(asked: GraphHandle | Transaction) -> list[SurveyedMemory]:
     rows, scopes = asked.ask_all((gc_cypher.MEMORIES, {}), (gc_cypher.SCOPES, {}))
     verified: dict[int | None, int] = dict(map(tuple, scopes))
     return [_memory(row, verified) for row in rows]
 
 
-def _memory(row: Row, verified: dict[int | None, int]) -> MemoryRow:
+def _memory(row: Row, verified: dict[int | None, int]) -> SurveyedMemory:
     key, version, is_code, stale, pinned, created, seen, expires, digest, is_file, scope, alone = row
     if is_file:
         seen = last_seen(created, seen, stale=stale, verified_at=verified.get(scope) or alone)
-    return MemoryRow(key, version, is_code, stale, pinned, created, seen, expires, bytes.fromhex(digest))
+    return SurveyedMemory(key, version, is_code, stale, pinned, created, seen, expires, bytes.fromhex(digest))
 
 
 def _relations(asked: GraphHandle | Transaction) -> list[SurveyedRelation]:
@@ -136,9 +137,10 @@ def _edges(
     rows: list[Any] = asked.ask(gc_cypher.EDGES)
     stated: list[tuple[int, int, int]] = []
     if "statements" in needs:
-        statements, counted = asked.ask_all((gc_cypher.STATEMENTS, {}), (gc_cypher.STATEMENTS_OF_NOTES, {}))
-        notes: dict[int, int] = dict(map(tuple, counted))
-        alone = {key for _, _, key, given, evidence in rows if stands_alone(given, evidence, notes.get(key, 0))}
+        of_live, of_trashed = gc_cypher.live_and_trashed(gc_cypher.STATEMENTS_OF_NOTES)
+        statements, live, trashed = asked.ask_all((gc_cypher.STATEMENTS, {}), (of_live, {}), (of_trashed, {}))
+        notes = Counter[int](dict(map(tuple, live))) + Counter(dict(map(tuple, trashed)))
+        alone = {key for _, _, key, given, evidence in rows if stands_alone(given, evidence, notes[key])}
         ends = {key: (subject, target) for subject, target, key, *_ in rows if key not in alone}
         stated = [(memory, *ends[relation]) for memory, relation in statements if relation in ends]
         held = {relation for _, relation in statements}

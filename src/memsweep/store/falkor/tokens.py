@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.errors import StoreCorrupt
+from memsweep.model.stored import expect, to_json
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.token import Token
 from memsweep.store.falkor import entry_scripts
 from memsweep.store.falkor.link import Link
-from memsweep.store.stored import expect, to_json
 
 
 class FalkorTokens:

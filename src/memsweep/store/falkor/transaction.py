@@ -17,7 +17,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, repeat
 from typing import Any
 
@@ -119,27 +119,32 @@ class GraphHandle:
     ) -> Iterator[Transaction]:
         """Gather changes; leaving without an error makes them, all at once. `afterwards` runs under the same lease.
 
-        What will be asked and read anyway can be asked `ahead`, in one go with taking the lease.
+        What will be read and asked anyway can be asked `ahead`, in one go with taking the lease: first what is beside
+        the graph.
         """
         change = self._begin(ahead, reads)
         try:
             yield change
             change.commit(leave=afterwards is None)
             if afterwards is not None:
-                afterwards(change.meta)
+                try:
+                    afterwards(change.meta)
+                except StoreAway:
+                    change.left = True  # the change is made; whoever writes next does the rest
         except StoreAway:
             change.left = True  # nobody to say it to; the lease ends by itself
             raise
         finally:
             if not change.left:
-                self.link.send_all([change.leave_command()])
+                with suppress(StoreAway):
+                    self.link.send_all([change.leave_command()])
 
     def _begin(self, ahead: Sequence[Query], reads: Sequence[Command]) -> Transaction:
         token = secrets.token_hex(8)
         take = ("EVAL", _TAKE, 1, f"{self.name}:writer", token, _LEASE_MILLISECONDS)
-        asked = [self._as_one([(cypher.META, {}), *ahead]), *reads]
+        asked = [*reads, self._as_one([(cypher.META, {}), *ahead])]
         try:
-            taken, *replies = self.link.send_all([take, *asked])
+            taken, *replies = self.link.send_all([take, *asked], changing=False)
             if not taken:
                 self._wait_for_lease(take)
                 replies = self.link.read_all(asked)
@@ -148,10 +153,10 @@ class GraphHandle:
         except BaseException:
             self.link.send_all([leave_command(self.name, token)])
             raise
-        ((meta,),), *rows = rows_of_each(replies[0])
+        ((meta,),), *rows = rows_of_each(replies[-1])
         self.seen = meta
         answers = {_asked(query): answer for query, answer in zip(ahead, rows, strict=True)}
-        return Transaction(self, token, meta, answers, dict(zip(reads, replies[1:], strict=True)))
+        return Transaction(self, token, meta, answers, dict(zip(reads, replies[:-1], strict=True)))
 
     def _wait_for_lease(self, take: Command) -> None:
         deadline = time.monotonic() + _PATIENCE_SECONDS
@@ -230,7 +235,7 @@ class Transaction:
             self._steps.append((step, wanted))
 
     def beside(self, commands: Iterable[Command]) -> None:
-        """Commands that go out with the query, and are done whatever becomes of it."""
+        """Commands that go out with the query, right before it, and are done whatever becomes of it."""
         self._beside += commands
 
     def set_meta(self, **values: Any) -> None:
@@ -244,12 +249,12 @@ class Transaction:
         values: dict[str, Any] = {f"rows{n}": rows for n, (_, rows) in enumerate(self._steps)}
         values |= {"revision": self.meta["revision"], "meta": {**self._set, "keys": self._keys}}
         query = cypher.all_at_once(tuple(cypher.spelled(step, rows) for step, rows in self._steps))
-        commands = [change_command(self._graph.name, query, values), *self._beside]
+        commands = [*self._beside, change_command(self._graph.name, query, values)]
         if self.meta["keys"] // _SETTLE_EVERY != self._keys // _SETTLE_EVERY:
             commands.append(change_command(self._graph.name, cypher.SETTLE, {}))
-        reply, *_ = self._graph.link.send_all([*commands, self.leave_command()] if leave else commands)
+        replies = self._graph.link.send_all([*commands, self.leave_command()] if leave else commands)
         self.left = leave
-        if not rows_of(reply):
+        if not rows_of(replies[len(self._beside)]):
             raise StoreBusy(
                 "another process wrote to this workspace meanwhile; nothing was changed.", hint="Try again."
             )

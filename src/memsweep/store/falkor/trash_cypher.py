@@ -108,6 +108,12 @@ FREE_THREAD = """
     MATCH (t:Thread {ref: toString(row)}) OPTIONAL MATCH (m:Memory {thread: row}) WITH row, t, count(m) AS live
     OPTIONAL MATCH (g:TrashedMemory {thread: row}) WITH row, t, live, count(g) AS gone
     WHERE live + gone = 0 DELETE t"""
+# What comes next stands behind the last that stands there, in the trash included.
+LAST_OF_THREAD = """
+    MATCH (t:Thread {ref: toString(row)}) OPTIONAL MATCH (c:Chunk {stream: row})
+    WITH t, row, max(c.stream_position) AS live
+    OPTIONAL MATCH (:TrashedMemory {thread: row})-[:HAS_CHUNK]->(g) WITH t, row, live, max(g.stream_position) AS gone
+    SET t.last = CASE WHEN coalesce(gone, -1) > coalesce(live, -1) THEN gone ELSE coalesce(live, -1) END"""
 FREE_ROOT = """
     MATCH (t:CodeRoot {path: row}) OPTIONAL MATCH (m:Memory {root: row}) WITH row, t, count(m) AS live
     OPTIONAL MATCH (g:TrashedMemory {root: row}) WITH row, t, live, count(g) AS gone
@@ -115,3 +121,16 @@ FREE_ROOT = """
     WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
 FREE_PLAN_ITEMS = "MATCH (p:Plan {id: row}) WITH row, p.key AS plan MATCH (i:PlanItem {plan: plan}) DELETE i"
 DROP_ALIASES_OF = "MATCH (a:Alias {entity: row}) DELETE a"
+FREE_CONTRIBUTIONS = "MATCH (c:Contribution {fact: toString(row)}) DELETE c"
+
+# What is too old to tell of: receipts that were purged, with their plans, and events of the log.
+LET_GO = (
+    """
+    MATCH (r:Receipt) WHERE r.purged_at < row.before AND NOT r.action IN ['merge', 'unmerge']
+    OPTIONAL MATCH (s:Segment {stash: r.key}) WITH row, r, count(s) AS stashed WHERE stashed = 0
+    WITH row, r ORDER BY r.purged_at, r.key WITH row, collect(r) AS spent UNWIND spent[0..row.most] AS r
+    OPTIONAL MATCH (p:Plan {receipt: r.key}) OPTIONAL MATCH (i:PlanItem {plan: p.key}) DELETE i, p, r""",
+    """
+    MATCH (a:AuditEvent) WHERE a.at < row.before AND a.action <> 'backup' AND NOT a.action STARTS WITH 'import_'
+    WITH row, a ORDER BY a.at, a.key WITH row, collect(a) AS old UNWIND old[0..row.most] AS a DELETE a""",
+)

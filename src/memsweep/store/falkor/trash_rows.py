@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from memsweep.model.code import other_places
 from memsweep.model.ids import findable
 from memsweep.model.selection import Selection
-from memsweep.store.falkor import code, code_cypher, contribution_cypher, cypher, memory_act_cypher, trash_cypher
+from memsweep.store.falkor import code, code_cypher, cypher, memory_act_cypher, trash_cypher
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.trash import Clash, Clashes, SameText, TrashedChunk
@@ -96,7 +96,7 @@ class FalkorTrash:
         steps = (
             (trash_cypher.FREE_STATEMENTS, gone.relations),
             (trash_cypher.FREE_RELATION, gone.relations),
-            (contribution_cypher.FREE, gone.relations),
+            (trash_cypher.FREE_CONTRIBUTIONS, gone.relations),
             (trash_cypher.FREE_CHUNK, gone.chunks),
             (code_cypher.DROP_EMBEDDING, gone.chunks),
             (memory_act_cypher.FREE_OF_MEMORY, gone.memories),
@@ -118,7 +118,9 @@ class FalkorTrash:
         queries = (trash_cypher.THREADS_AND_ROOTS.format(memory=label) for label in labels)
         found = self._tx.ask_all(*((query, {"keys": sorted(memories)}) for query in queries))
         rows = [row for each in found for row in each]
-        self._tx.do(trash_cypher.FREE_THREAD, sorted({thread for thread, _ in rows if thread is not None}))
+        threads = sorted({thread for thread, _ in rows if thread is not None})
+        self._tx.do(trash_cypher.FREE_THREAD, threads)
+        self._tx.do(trash_cypher.LAST_OF_THREAD, threads)
         self._tx.do(trash_cypher.FREE_ROOT, sorted({root for _, root in rows if root is not None}))
 
     def _free_names(self, chunks: Collection[int]) -> None:

@@ -2,43 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.ids import is_own_id
 from memsweep.store.falkor import care_cypher, reading
-from memsweep.store.falkor.row_codec import FLAGS, Row
+from memsweep.store.falkor.row_codec import Row
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.file.mending import Mended
 from memsweep.store.file.misfits import mended, misfits, shown
+from memsweep.store.things.every import TABLES
 
 _NAMED = 3
 # Where the rows of a table are; the trash has labels of its own.
-_LABELS = {
-    "memory": ("Memory", "TrashedMemory"),
-    "code_file": ("Memory", "TrashedMemory"),
-    "chunk": ("Chunk", "TrashedChunk"),
-    "vector": ("Embedding",),
-    "entity": ("Entity", "TrashedEntity"),
-    "segment": ("Segment", "TrashedSegment"),
-    "thread": ("Thread",),
-    "project": ("Project",),
-    "plan": ("Plan",),
-    "receipt": ("Receipt",),
-    "audit": ("AuditEvent",),
-    "contribution": ("Contribution",),
-    "memory_act": ("MemoryAct",),
-}
+_LABELS = {it.table: it.labels("any") for it in TABLES.values() if it.numbered_by or it.table == "vector"}
+_LABELS["code_file"] = _LABELS["memory"]
 _DERIVED = {"memory_tag", "segment_link"}
 """Rows that a graph keeps as a property of another one."""
 _ITEMS = {"memory", "chunk", "entity"}
 _BETWEEN = {"relation", "supersession"}
 _EDGES = ("RELATED_TO", "WAS_RELATED_TO")
 _KEYS = {"code_file": "memory", "vector": "chunk", "supersession": "new"}
-_LISTS = {"tags", "refs"}
-_HASHES = {"content_hash", "hash"}
 
 
 class Damaged(NamedTuple):
@@ -113,7 +98,7 @@ def _write(tx: Transaction, table: str, key: int, values: Row | None) -> None:
             if values is None:
                 tx.do(care_cypher.DROP_EDGE[kind], [{"set": {"key": key}}])
             else:
-                tx.do(care_cypher.change_edge(kind), [{"key": key, "set": _properties(values)}])
+                tx.do(care_cypher.change_edge(kind), [{"key": key, "set": _properties(table, values)}])
         return
     if table == "supersession":
         for label in _LABELS["memory"]:
@@ -124,16 +109,13 @@ def _write(tx: Transaction, table: str, key: int, values: Row | None) -> None:
         if values is None:
             tx.do(care_cypher.drop_node(label, ("ref",)), [{"at": at}])
         else:
-            tx.do(care_cypher.change_node(label, label, ("ref",)), [{"at": at, "set": _properties(values)}])
+            tx.do(care_cypher.change_node(label, label, ("ref",)), [{"at": at, "set": _properties(table, values)}])
 
 
-def _properties(values: Row) -> Row:
-    return {"id" if name == "uid" else name: _property(name, value) for name, value in values.items()}
-
-
-def _property(name: str, value: Any) -> Any:
-    if name in _LISTS:
-        return json.loads(value)
-    if name in _HASHES:
-        return value.hex()
-    return bool(value) if name in FLAGS else value
+def _properties(table: str, values: Row) -> Row:
+    it, made = TABLES[table], {}
+    for name, column in it.columns.items():
+        if (kept := it.in_file(name)) in values:
+            value, as_property = values[kept], column.as_property
+            made[it.in_node(name)] = value if as_property is None or value is None else as_property(value)
+    return made

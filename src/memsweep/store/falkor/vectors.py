@@ -4,6 +4,11 @@ The `Embedding` nodes are the truth and come and go with their transaction. The 
 adds what the writers before left behind, in one go with its own query, and notes how far it came; who writes many
 catches up at once. A search takes what the set does not have yet straight from the nodes, and every score is
 computed from them, so the set only has to know who is near.
+
+The server cannot look into a graph and change the set in one go, and between the two a writer may stand still for as
+long as it takes others to free what it has read. So it reads first where the set stands: how far it has come, and how
+often something was taken out of it. Its vectors only go in if the set stands there still; if not, they are behind, as
+if nobody had tried.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.store.falkor import cypher
+from memsweep.store.falkor import care_cypher, cypher
 from memsweep.store.falkor.exchange import Command
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Query, Row
@@ -27,7 +32,20 @@ _EXACT_BELOW = 2000  # so few are looked at one by one
 _EFFORT = 400
 _BATCH = 500
 _TAIL = 5000
-_DISMISS = "for _, key in ipairs(ARGV) do redis.call('vrem', KEYS[1], key) redis.call('srem', KEYS[2], key) end"
+_AT_ONCE = 50  # so many go in while the server does nothing else
+# A vector of another width is refused, and the others are not.
+_ADD = """
+    local come, taken = redis.call('get', KEYS[2]) or '', redis.call('get', KEYS[3]) or ''
+    if redis.call('exists', KEYS[4]) == 0 or come ~= ARGV[1] or taken ~= ARGV[2] then return 0 end
+    for at = 4, #ARGV, 2 do redis.pcall('vadd', KEYS[1], 'FP32', ARGV[at + 1], ARGV[at], 'Q8') end
+    redis.call('set', KEYS[2], ARGV[3])
+    return 1"""
+_OPEN = "if redis.call('get', KEYS[3]) ~= 'closed' then redis.call('incr', KEYS[3]) end"
+_DISMISS = f"""
+    for _, key in ipairs(ARGV) do redis.call('vrem', KEYS[1], key) redis.call('srem', KEYS[2], key) end
+    {_OPEN}"""
+_FORGET = f"redis.call('unlink', KEYS[1], KEYS[2]) {_OPEN}"
+_CLOSE = "redis.call('unlink', KEYS[1], KEYS[2], KEYS[4]) redis.call('set', KEYS[3], 'closed')"
 
 
 class Look(NamedTuple):
@@ -38,6 +56,23 @@ class Look(NamedTuple):
     size: int
     lacking: Query
     commands: list[Command]
+
+
+class _Stand(NamedTuple):
+    """Where the set of a generation stands, as the server has it."""
+
+    mark: bytes = b""
+    """The key up to which everything is in it."""
+    taken: bytes = b""
+    """How often something was taken out of it; or that it was given up for the set of another generation."""
+
+    @property
+    def come(self) -> int:
+        return int(self.mark or 0)
+
+    @property
+    def is_closed(self) -> bool:
+        return self.taken == b"closed"
 
 
 class _Left(NamedTuple):
@@ -65,7 +100,7 @@ class VectorSet:
         seen, come, size = self._seen
         if generation not in (None, seen):
             seen, come, size = generation or 0, 0, 0
-        return Look(seen, come, size, _after(come), [("GET", self._names(seen)[1])])
+        return Look(seen, come, size, _after(come), [("MGET", *self._names(seen)[1:3])])
 
     def look_near(self, generation: int, query: bytes, count: int) -> Look:
         """The same, its size, and what is nearest."""
@@ -77,8 +112,8 @@ class VectorSet:
         self, look: Look, lacking: Sequence[Row], replies: Sequence[Any], query: bytes, count: int
     ) -> tuple[list[int], bool]:
         """Keys of about so many chunks nearest to the query, of any state; and whether those were all."""
-        mark, size, *near = replies
-        tail = [key for key, _ in self._behind(look, lacking, mark, self._graph.ask)]
+        stand, size, *near = replies
+        tail = [key for key, _ in self._behind(look, lacking, _stand(stand), self._graph.ask)]
         self._seen = *self._seen[:2], size or 0
         if not size or not near:
             return tail, True
@@ -94,7 +129,7 @@ class VectorSet:
             yield tx
 
     def ahead(self) -> tuple[list[Query], list[Command]]:
-        """What `follow` will ask and read. What this process left behind it need not ask for, if it wrote last."""
+        """What `follow` will read and ask. What this process left behind it need not ask for, if it wrote last."""
         look = self.look()
         return [] if self._left.revision == self._graph.seen.get("revision") else [look.lacking], look.commands
 
@@ -104,14 +139,14 @@ class VectorSet:
         Says how far it has come when that is done.
         """
         look = self.look(tx.meta["generation"])
-        mark = tx.read(*look.commands[0])
-        if self._left[:3] == (tx.meta["revision"], look.generation, int(mark or 0)):
+        stand = _stand(tx.read(*look.commands[0]))
+        if self._left[:3] == (tx.meta["revision"], look.generation, stand.come):
             lacking = self._left.rows
         else:
             (lacking,) = tx.ask_all(look.lacking)
-        rows = self._behind(look, lacking, mark, tx.ask)
-        tx.beside(self._adding(look.generation, rows[:_BATCH]))
-        come = rows[-1][0] if rows else int(mark or 0)
+        rows = self._behind(look, lacking, stand, tx.ask)
+        tx.beside(self._adding(look.generation, stand, rows[:_BATCH]))
+        come = rows[-1][0] if rows else stand.come
         return _NOTHING if len(rows) > _BATCH else _Left(tx.meta["revision"] + 1, look.generation, come, [])
 
     def leave(self, followed: _Left, rows: list[Row]) -> None:
@@ -122,73 +157,99 @@ class VectorSet:
         """Add what was written since the last time; the caller holds the writer lease, or repairs."""
         while True:
             look = self.look(generation)
+            stand = _stand(self._graph.link.read(*look.commands[0]))  # before the nodes, which may go meanwhile
             (lacking,) = self._graph.ask_all(look.lacking)
-            rows = self._behind(look, lacking, self._graph.link.read(*look.commands[0]), self._graph.ask)
+            rows = self._behind(look, lacking, stand, self._graph.ask)[:_BATCH]
             if not rows:
                 return
-            for at in range(0, len(rows), _BATCH):
-                self._graph.link.send_all(self._adding(generation, rows[at : at + _BATCH]))
+            self._graph.link.send_all(self._adding(generation, stand, rows))
 
-    def _behind(self, look: Look, lacking: Sequence[Row], mark: bytes | None, ask: Ask) -> list[Row]:
+    def _behind(self, look: Look, lacking: Sequence[Row], stand: _Stand, ask: Ask) -> list[Row]:
         """The vectors that the set does not have, oldest first."""
-        come = int(mark or 0)
+        come = stand.come
+        if stand.is_closed:  # who looks at it will be refused, for the generation has gone on
+            return []
         if come < look.come or (come > look.come and len(lacking) == _TAIL):  # it was made anew, or is far ahead
             query, values = _after(come)
             lacking = ask(query, **values)
         self._seen = look.generation, come, look.size
         return [row for row in lacking if row[0] > come]
 
-    def _adding(self, generation: int, rows: Sequence[Row]) -> list[Command]:
+    def _adding(self, generation: int, stand: _Stand, rows: Sequence[Row]) -> list[Command]:
+        """Vectors, to be sent after another: none is done unless the set stands where the one before left it."""
         import numpy as np
 
-        name, mark = self._names(generation)
-        vectors = ((key, np.frombuffer(a2b_base64(data), np.int8).astype(np.float32)) for key, data in rows)
-        add: list[Command] = [("VADD", name, "FP32", vector.tobytes(), key, "Q8") for key, vector in vectors]
-        return [*add, ("SET", mark, rows[-1][0])] if add else []
+        commands: list[Command] = []
+        for at in range(0, len(rows), _AT_ONCE):
+            some = rows[at : at + _AT_ONCE]
+            last = b"%d" % some[-1][0]
+            pairs = ((key, np.frombuffer(a2b_base64(data), np.int8).astype(np.float32)) for key, data in some)
+            given = [each for key, vector in pairs for each in (key, vector.tobytes())]
+            keys = (*self._names(generation)[:3], self._graph.name)
+            commands.append(("EVAL", _ADD, 4, *keys, stand.mark, stand.taken, last, *given))
+            stand = stand._replace(mark=last)
+        return commands
 
     def announce(self, generation: int, keys: Collection[int]) -> None:
         """Before the transaction that drops these: if this process dies, another knows what to take out of the set."""
         if keys:
-            self._graph.link.write("SADD", self._leaving(generation), *keys)
+            self._graph.link.write("SADD", self._names(generation)[3], *keys)
 
     def dismiss(self, generation: int) -> None:
         """Take out of the set what was announced, by whom ever, and has left the graph."""
-        name, leaving = self._names(generation)[0], self._leaving(generation)
-        gone = self._gone(generation)
-        for start in range(0, len(gone), _BATCH):
-            self._graph.link.write("EVAL", _DISMISS, 2, name, leaving, *gone[start : start + _BATCH])
+        name, _, taken, leaving = self._names(generation)
+        with self._graph.link.after_a_change():
+            gone = self._gone(generation)
+            for start in range(0, len(gone), _BATCH):
+                self._graph.link.write("EVAL", _DISMISS, 3, name, leaving, taken, *gone[start : start + _BATCH])
 
     def _gone(self, generation: int) -> list[int]:
-        announced = sorted(map(int, self._graph.link.read("SMEMBERS", self._leaving(generation))))
+        announced = self._announced(generation)
         if not announced:
             return []
         kept = {key for (key,) in self._graph.ask(cypher.EMBEDDED, refs=list(map(str, announced)))}
         return [key for key in announced if key not in kept]
 
+    def _announced(self, generation: int) -> list[int]:
+        return sorted(map(int, self._graph.link.read("SMEMBERS", self._names(generation)[3])))
+
     def forget(self, generation: int) -> None:
-        """Drop the set; the next writer makes it again."""
-        name, mark = self._names(generation)
-        self._graph.link.send_all([("UNLINK", name), ("UNLINK", mark), ("UNLINK", self._leaving(generation))])
+        """Drop the set; the next writer makes it again. What was announced may still leave the graph."""
+        self._graph.link.write("EVAL", _FORGET, 3, *self._names(generation)[:3])
+
+    def close(self, generation: int) -> None:
+        """Drop the set of a generation that is over: who still thinks otherwise does not make it again."""
+        self._graph.link.write("EVAL", _CLOSE, 4, *self._names(generation))
 
     def size_bytes(self, generation: int) -> int:
-        name, _ = self._names(generation)
+        name = self._names(generation)[0]
         return int(self._graph.link.read("MEMORY", "USAGE", name, "SAMPLES", 5) or 0)
 
-    def count(self, generation: int) -> int:
-        """How many are in the set that have not left the graph."""
-        come = self.indexed(generation)  # what left before the set had come to it was never in it
-        gone = sum(key <= come for key in self._gone(generation))
-        return int(self._graph.link.read("VCARD", self._names(generation)[0]) or 0) - gone
+    def astray(self, generation: int) -> set[int]:
+        """Keys that the set has and the graph has not, or the other way round, when looked at twice: once, others may
+        have written in between."""
+        first = self._astray(generation)
+        return first and first & self._astray(generation)
 
-    def indexed(self, generation: int) -> int:
-        """The key up to which everything is in the set."""
-        return int(self._graph.link.read("GET", self._names(generation)[1]) or 0)
+    def _astray(self, generation: int) -> set[int]:
+        """What nobody has come to yet may be in the set or not, and so may what was announced to leave."""
+        name, *marks, _ = self._names(generation)
+        come = _stand(self._graph.link.read("MGET", *marks)).come
+        size = int(self._graph.link.read("VCARD", name) or 0)
+        members = set(map(int, self._graph.link.read("VRANDMEMBER", name, 2 * size) if size else ()))
+        kept = {key for (key,) in self._graph.ask(care_cypher.EMBEDDING_KEYS)}
+        lacking = {key for key in kept - members if key <= come}
+        return (members - kept | lacking).difference(self._announced(generation))
 
-    def _leaving(self, generation: int) -> str:
-        return f"{self._graph.name}:leaving:{generation}"
+    def _names(self, generation: int) -> tuple[str, str, str, str]:
+        """The keys of the set, how far it has come, how often something was taken out, and what is about to be."""
+        parts = ("vectors", "indexed", "taken", "leaving")
+        one, two, three, four = (f"{self._graph.name}:{part}:{generation}" for part in parts)
+        return one, two, three, four
 
-    def _names(self, generation: int) -> tuple[str, str]:
-        return f"{self._graph.name}:vectors:{generation}", f"{self._graph.name}:indexed:{generation}"
+
+def _stand(replies: Sequence[bytes | None]) -> _Stand:
+    return _Stand(*(reply or b"" for reply in replies))
 
 
 def _after(come: int) -> Query:

@@ -10,6 +10,7 @@ from memsweep.model.decay import Rates
 from memsweep.model.graph import edges_now, entity_now
 from memsweep.model.graph_exchange import entity_row, relation_row
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.stored import to_json
 from memsweep.model.whole_graph import ExportedEntity, GraphDump, GraphSurvey, Imported
 from memsweep.store.falkor import whole_graph_cypher
 from memsweep.store.falkor.loading import Loader
@@ -18,7 +19,6 @@ from memsweep.store.falkor.surveying import at_one_moment, pages
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.paused import gc_paused
-from memsweep.store.stored import to_json
 
 
 class FalkorWholeGraph:

@@ -7,17 +7,20 @@ scripts without spaces every letter and every pair of letters, which finds parts
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import Any
 
 import apsw
 
+from memsweep.forking import new_lock
+from memsweep.model.code import CODE_RELATIONS
 from memsweep.store.file import words as embedded
 from memsweep.store.file.script import runs_of_script, spread_script
 
+CODE_KINDS = frozenset(kind.lower() for kind in CODE_RELATIONS)
 _LETTERS = re.compile(r"\w+")
-_lock = threading.Lock()
+_lock = new_lock()
 
 
 @cache
@@ -29,6 +32,19 @@ def terms_of(text: str, extra: str = "") -> str:
     """What the full text of a chunk holds."""
     stems = _stems(f"{text} {extra}" if extra else text)
     return " ".join([*stems, *_pairs(text), *_pairs(extra)])
+
+
+def sought_by(terms: str) -> dict[str, Any]:
+    """What a chunk with these terms keeps of them."""
+    return {"terms": terms, "length": length_of(terms)}
+
+
+def length_of(terms: str) -> int:
+    """The number of stems, as the embedded engine counts them: without the pairs of letters."""
+    count = terms.count(" ") + 1
+    if terms.isascii():
+        return count
+    return count - sum(len(term) == 2 and _is_unspaced(term) for term in terms.split(" "))
 
 
 def any_of(words: Sequence[str]) -> str:
@@ -82,3 +98,8 @@ def _is_unspaced(word: str) -> bool:
 def _stems(text: str) -> list[str]:
     with _lock:
         return embedded.stems_of(_tokeniser(), text)
+
+
+def told(relation_key: str) -> str | None:
+    """What a relation is found by that is no code: its kind, as an index finds how it begins."""
+    return None if relation_key in CODE_KINDS else relation_key

@@ -24,18 +24,19 @@ from memsweep.model.memory import (
     StatedIn,
 )
 from memsweep.model.memory_act import Place
+from memsweep.model.stored import to_json
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import micros_or_none, to_micros
-from memsweep.store.falkor import cypher, gc_cypher, graph_cypher, superseding
+from memsweep.store.falkor import cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
+from memsweep.store.falkor.items import about_tombstones, tombstoned
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of, sole
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
-from memsweep.store.falkor.words import terms_of
+from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.refusals import is_first_model, tombstoned_text
-from memsweep.store.stored import to_json
 
 
 def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:
@@ -62,7 +63,7 @@ def about(new: NewMemory) -> list[Query]:
     names = {"names": keys_of(named)}
     return [
         *about_same_text(new.draft, new.content_hash),
-        (gc_cypher.TOMBSTONED, {"hashes": [new.content_hash.hex()]}),
+        about_tombstones([new.draft.text]),
         *superseding.about(new),
         *([(cypher.ENTITIES_NAMED, names), (cypher.ENTITIES_ONCE_NAMED, names)] if named else ()),
         *([(cypher.NAMES_SEEN, {"names": keys_of(by_rule)})] if by_rule else ()),
@@ -83,7 +84,7 @@ def _names_of(mentions: Sequence[NewMention], facts: Sequence[NewFact]) -> tuple
 
 def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     """A memory that nobody has said yet."""
-    if tx.ask(gc_cypher.TOMBSTONED, hashes=[new.content_hash.hex()]):
+    if tombstoned(tx, [new.draft.text]):
         raise tombstoned_text()
     claim_model(tx, model)
     origin = origin_key(tx, new.origin)
@@ -150,7 +151,7 @@ def _chunk_rows(
             "symbol": "",
             "symbol_kind": "",
             "words": "",
-            "terms": terms_of(chunk.text),
+            **sought_by(terms_of(chunk.text)),
         }
         for index, chunk in enumerate(chunks)
     ]

@@ -9,24 +9,26 @@ from __future__ import annotations
 
 import errno
 import os
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from itertools import chain, count, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from weakref import WeakSet
 
 import apsw
 
-from memsweep import errors
+from memsweep import deadline, errors
+from memsweep.forking import after_fork, new_lock, stores, torn_store
 from memsweep.store.file import mark, suspects
 from memsweep.store.file.script import spread_script
 
 Fill = Callable[[apsw.Connection], None]
 
 BUSY_SECONDS = 60.0
+_STEPS_BETWEEN_LOOKS = 200_000  # some 50 ms
 # secure_delete zeroes what is freed, on every connection: what a purge frees may have been copied by any write
 # before it (merges of the full text move words about), and looking for it later would mean to rewrite the file.
 # It costs an add about three percent.
@@ -49,10 +51,17 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
                 f"another process has been writing to {path} for more than {BUSY_SECONDS:.0f} s; nothing was changed.",
                 hint="Try again.",
             )
+        case apsw.InterruptError():
+            return deadline.used_up()
         case apsw.FullError():
             return errors.StoreFull(f"no space left for {path}; nothing was changed.", hint="Free some space.")
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return errors.StoreReadOnly(f"{path} cannot be written.", hint="Check its permissions.")
+        case apsw.CantOpenError() if _has_no_inode(path.parent):
+            return errors.StoreFull(
+                f"no room for another file in {path.parent}; nothing was changed.",
+                hint="Remove files that you can spare.",
+            )
         case apsw.CantOpenError():
             return errors.StoreReadOnly(
                 f"{path} cannot be opened for writing.", hint=f"Check the permissions of {path.parent}."
@@ -80,6 +89,17 @@ def _translate(error: apsw.Error, path: Path) -> errors.StoreError:
 _NOT_SYNCED = {apsw.SQLITE_IOERR_FSYNC, apsw.SQLITE_IOERR_DIR_FSYNC}
 
 
+def _has_no_inode(folder: Path) -> bool:
+    """Return whether the file system has no more inodes, as one with very many small files."""
+    if not hasattr(os, "statvfs"):
+        return False
+    try:
+        found = os.statvfs(folder)
+    except OSError:
+        return False
+    return found.f_files > 0 and found.f_favail == 0
+
+
 def exists(path: Path) -> bool:
     return inode(path) is not None
 
@@ -103,6 +123,8 @@ def make_folder(folder: Path) -> None:
             part.mkdir(mode=0o700, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
+        if error.errno in _NO_SPACE:
+            raise errors.StoreFull(f"no space left for {folder}.", hint="Free some space.") from None
         raise errors.StoreReadOnly(
             f"the data folder {folder} cannot be made ({error.strerror}).",
             hint="Set MEMSWEEP_HOME to a folder that you can write.",
@@ -144,7 +166,7 @@ def make_file(path: Path) -> None:
         ) from None
 
 
-_making = threading.Lock()  # no other thread may lock the file before it is closed
+_making = new_lock()  # no other thread may lock the file before it is closed
 _NO_SPACE = {errno.ENOSPC, errno.EDQUOT}
 
 
@@ -155,13 +177,13 @@ def connect(path: Path, migrations: Sequence[str], fill: Fill | None = None) -> 
     """
     if fill is None and _is_empty(path):
         raise _hollow(path)  # before SQLite opens it, which would throw away a log that is beside it
-    deadline = time.monotonic() + BUSY_SECONDS
+    until = time.monotonic() + BUSY_SECONDS
     while True:
         try:
             return _connect_once(path, migrations, fill)
         except (apsw.BusyError, apsw.LockedError, apsw.CantOpenError, apsw.ReadOnlyError) as error:
             # While another process switches to WAL or recovers it, any of these may appear for a moment.
-            patience = deadline if isinstance(error, apsw.BusyError | apsw.LockedError) else deadline - BUSY_SECONDS + 1
+            patience = until if isinstance(error, apsw.BusyError | apsw.LockedError) else until - BUSY_SECONDS + 1
             if time.monotonic() > patience:
                 raise
             time.sleep(0.02)
@@ -175,12 +197,28 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
         if db.pragma("journal_mode") != "wal":
             db.pragma("journal_mode", "wal")
         db.execute(_PRAGMAS)
+        db.set_progress_handler(deadline.is_over, _STEPS_BETWEEN_LOOKS, id="deadline")
         mark.notice(db, path)  # before anything is written, which would be over the damaged log
         _migrate(db, path, migrations, fill)
     except BaseException:
         db.close()
         raise
+    _keeper.opened.add(db)
     return db
+
+
+@contextmanager
+def connected(path: Path, migrations: Sequence[str], fill: Fill | None = None) -> Iterator[apsw.Connection]:
+    """A connection that is closed in the end, for one who must not share it."""
+    with stores, closing(connect(path, migrations, fill)) as db:
+        yield db
+
+
+@contextmanager
+def as_it_is(path: Path) -> Iterator[apsw.Connection]:
+    """A connection to a file that may be damaged, or nothing of ours: nothing is set, checked or migrated."""
+    with stores, closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+        yield db
 
 
 def guard(db: apsw.Connection) -> None:
@@ -268,28 +306,82 @@ class Lease:
     replaces took two to three times as long to enter and to leave, and a search does that five times.
     """
 
-    __slots__ = ("_begin", "_db", "_keeps", "_pool")
+    __slots__ = ("_begin", "_db", "_has_turn", "_keeps", "_pool")
 
     def __init__(self, pool: Pool, begin: str = "", *, keeps: bool = False) -> None:
         self._pool, self._begin, self._keeps = pool, begin, keeps
+        self._has_turn = False
 
     def __enter__(self) -> apsw.Connection:
-        pool = self._pool
         try:
-            self._db = db = pool.take()
-            if self._begin:
-                try:
-                    db.execute(self._begin)
-                except BaseException:
-                    pool.give_back(db)
-                    raise
+            self._db = db = self._in_turn() if self._keeps else self._begun()
         except apsw.Error as error:
-            raise _translate(error, pool.path) from error
+            raise _translate(error, self._pool.path) from error
         return db
 
+    def _in_turn(self) -> apsw.Connection:
+        """Writers of one file take turns, and who waits for another process has no connection in hand meanwhile.
+
+        So a writer that stands still in one workspace is in the way neither of others nor of a fork. Inside of another
+        lease there is no turn: whoever has it may be waiting for that lease.
+        """
+        turn, deadline = self._pool.turn, time.monotonic() + BUSY_SECONDS
+        self._has_turn = not stores.is_mine and turn.acquire(timeout=BUSY_SECONDS)
+        if not self._has_turn and not stores.is_mine:
+            raise apsw.BusyError("another thread is writing")
+        try:
+            for pause in chain(_PAUSES, repeat(_PAUSES[-1])):
+                try:
+                    return self._begun()
+                except apsw.BusyError:
+                    if time.monotonic() + pause > deadline:
+                        raise
+                time.sleep(pause)
+        except BaseException:
+            self._give_turn()
+            raise
+        raise AssertionError  # there is always another pause
+
+    def _begun(self) -> apsw.Connection:
+        with stores:
+            db = self._pool.take()
+            try:
+                if self._keeps:
+                    self._begin_at_once(db)
+                elif self._begin:
+                    db.execute(self._begin)
+            except BaseException:
+                self._pool.give_back(db)
+                raise
+            stores.__enter__()  # until the lease ends
+        return db
+
+    def _begin_at_once(self, db: apsw.Connection) -> None:
+        db.set_busy_timeout(0)
+        try:
+            db.execute(self._begin)
+        finally:
+            db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if stores.is_torn:  # it is the parent's
+            if error is None:
+                raise torn_store()
+            return
+        try:
+            self._end(error)
+        finally:
+            stores.__exit__()
+            self._give_turn()
+
+    def _give_turn(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            self._pool.turn.release()
+
+    def _end(self, error: BaseException | None) -> None:
         db = self._db
-        damage = None
+        damage, is_sound = None, False
         try:
             try:
                 if self._keeps and error is None:
@@ -297,14 +389,14 @@ class Lease:
                     self._pool.keep_name_of_log(db)
                     self._pool.marker.note(db)
             finally:
-                if db.in_transaction:  # on some errors SQLite has rolled back by itself
-                    db.execute("rollback")
-                if isinstance(error, suspects.SUSPECTS):
-                    damage = suspects.explain(db, self._pool.path)
-                if damage is None:
-                    self._pool.give_back(db)
-                else:  # the error still holds the cursor that stumbled, and with it a read transaction
-                    db.close(True)
+                try:
+                    if db.in_transaction:  # on some errors SQLite has rolled back by itself
+                        db.execute("rollback")
+                    if isinstance(error, suspects.SUSPECTS):
+                        damage = suspects.explain(db, self._pool.path)
+                    is_sound = damage is None
+                finally:  # of a damaged one the error still holds the cursor that stumbled, in a read transaction
+                    self._pool.give_back(db, to_close=not is_sound)
         except apsw.Error as failure:
             error = failure
         if damage is not None:
@@ -313,25 +405,49 @@ class Lease:
             raise _translate(error, self._pool.path) from error
 
 
+_PAUSES = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.025, 0.05, 0.1)
+
+
+class Kept(Protocol):
+    """What a process keeps of a file in memory, as long as it has a connection to it."""
+
+    def held_bytes(self) -> int: ...
+
+    def let_go(self) -> None: ...
+
+
 class Pool:
     """Connections to one file, one for each thread that works at the same time."""
 
     def __init__(self, path: Path, migrations: Sequence[str], fill: Fill | None = None) -> None:
         self.path = path
         self._migrations, self._fill = migrations, fill
-        self._idle: deque[apsw.Connection] = deque()  # which threads may share
-        self.marker = mark.Marker(path)
+        self.kept: Kept | None = None
         self._named: WeakSet[apsw.Connection] = WeakSet()
-        _pools.add(self)
+        self.turn = new_lock()
+        self.begin_anew()
+        _keeper.pools.add(self)
+
+    def begin_anew(self) -> None:
+        self.idle: deque[apsw.Connection] = deque()  # which threads may share
+        self.in_use = self.used_at = 0
+        self.marker = mark.Marker(self.path)
 
     def take(self) -> apsw.Connection:
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return connect(self.path, self._migrations, self._fill)
+        deadline.refuse_if_over()
+        return _keeper.reserve(self) or self._connect()
 
-    def give_back(self, db: apsw.Connection) -> None:
-        self._idle.append(db)
+    def _connect(self) -> apsw.Connection:
+        try:
+            return connect(self.path, self._migrations, self._fill)
+        except BaseException:
+            _keeper.give_back(self)
+            raise
+
+    def give_back(self, db: apsw.Connection, *, to_close: bool = False) -> None:
+        if to_close:
+            db.close(True)
+        _keeper.give_back(self, None if to_close else db)
 
     def keep_name_of_log(self, db: apsw.Connection) -> None:
         """Sync the folder after the first commit of a connection.
@@ -353,34 +469,115 @@ class Pool:
         """A write transaction: all of it or nothing."""
         return Lease(self, "begin immediate", keeps=True)
 
-    def leave_to_parent(self) -> None:
-        """In a forked child: SQLite's locks did not come along, so what is open here must not be used.
-
-        Closing is safe, for nothing is under way on an idle connection.
-        """
-        inherited, self._idle = list(self._idle), deque()
-        self.marker = mark.Marker(self.path)  # the lock of the old one may be held by a thread that is not here
-        for db in inherited:
-            with suppress(apsw.Error):
+    def close(self) -> None:
+        with stores, plain_errors(self.path):
+            for db in _keeper.take_all(self):
                 db.close()
 
-    def close(self) -> None:
-        self.marker.close()
-        with plain_errors(self.path), suppress(IndexError):
-            while True:
-                self._idle.pop().close()
+
+class Keeper:
+    """All connections of this process, to whatever files: no more than `most`, but for those in use.
+
+    Where another one is needed, that of the file that was used longest ago is closed.
+    """
+
+    def __init__(self) -> None:
+        self.most = most_connections(_descriptors())
+        self.pools: WeakSet[Pool] = WeakSet()
+        self.opened: WeakSet[apsw.Connection] = WeakSet()
+        self._lock, self._uses = new_lock(), count(1)
+        after_fork(self)
+
+    def reserve(self, pool: Pool) -> apsw.Connection | None:
+        """An idle connection of a file; None if there is none, and room for a new one."""
+        with self._lock:
+            pool.in_use += 1
+            if pool.idle:
+                return pool.idle.pop()
+            self.most = most_connections(_descriptors())
+            stores.most = max(4, self.most // 3)  # a thread may have a file and the registry, and need a third
+            spare = self._spare()
+        for db in spare:
+            _close(db)
+        return None
+
+    def give_back(self, pool: Pool, db: apsw.Connection | None = None) -> None:
+        with self._lock:
+            pool.in_use -= 1
+            pool.used_at = next(self._uses)
+            if is_kept := db is not None and len(self.opened) <= self.most:
+                pool.idle.append(db)
+            _rest(pool)
+        if db is not None and not is_kept:
+            _close(db)
+
+    def take_all(self, pool: Pool) -> list[apsw.Connection]:
+        with self._lock:
+            taken = list(pool.idle)
+            pool.idle.clear()
+            _rest(pool)
+        return taken
+
+    def _spare(self) -> list[apsw.Connection]:
+        """Connections that make room for one more, of those files that were used longest ago."""
+        resting = sorted((pool for pool in self.pools if pool.idle), key=lambda pool: -pool.used_at)
+        held = sum(pool.kept.held_bytes() for pool in resting if pool.kept and not pool.in_use)
+        spare: list[apsw.Connection] = []
+        while resting and (len(self.opened) - len(spare) >= self.most or held > _MOST_BYTES):
+            oldest = resting[-1]
+            spare.append(oldest.idle.popleft())
+            if not oldest.idle:
+                resting.pop()
+                held -= oldest.kept.held_bytes() if oldest.kept and not oldest.in_use else 0
+                _rest(oldest)
+        return spare
+
+    def leave_to_parent(self, *, torn: bool) -> None:
+        """Close what is idle, and leave the disk alone doing it. What is in the middle of something stays for good."""
+        inherited = [db for pool in self.pools for db in pool.idle]
+        for pool in self.pools:
+            pool.begin_anew()
+        if torn:
+            import ctypes
+
+            for db in self.opened:
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(db))
+            return
+        for db in inherited:
+            with suppress(apsw.Error):
+                db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            _close(db)
 
 
-_pools: WeakSet[Pool] = WeakSet()
+def _rest(pool: Pool) -> None:
+    """Let go of what is kept beside the connections of a file, once there are none."""
+    if not pool.idle and not pool.in_use:
+        pool.marker.close()
+        if pool.kept is not None:
+            pool.kept.let_go()
 
 
-def _after_fork() -> None:
-    for pool in list(_pools):
-        pool.leave_to_parent()
+def _close(db: apsw.Connection) -> None:
+    with suppress(apsw.Error):
+        db.close(True)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+def most_connections(descriptors: float) -> int:
+    """How many connections fit into half of the descriptors of a process; the first one of a file takes five."""
+    return int(min(64, max(8, descriptors / 12)))
+
+
+def _descriptors() -> float:
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return float("inf")
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return float("inf") if soft == resource.RLIM_INFINITY else soft
+
+
+_MOST_BYTES = 256 * 2**20  # of vectors of files that nobody uses at the moment
+_keeper = Keeper()
 
 
 def insert(db: apsw.Connection, statement: str, values: Sequence[Any] | dict[str, Any]) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from memsweep.errors import StoreError
+from memsweep.forking import stores
 from memsweep.store.file import foreign_sql
 
 MOST_VALUE_BYTES = 64 << 20
@@ -81,10 +82,11 @@ class Guarded:
 @contextmanager
 def reading(path: Path) -> Iterator[Guarded]:
     """Open a private copy. Journals beside it are not played, virtual tables are not known."""
-    with file_errors(path):
-        db = _open(path)
-    with contextlib.closing(db):
-        yield Guarded(db, path.stat().st_size)
+    with stores:
+        with file_errors(path):
+            db = _open(path)
+        with contextlib.closing(db):
+            yield Guarded(db, path.stat().st_size)
 
 
 def _open(path: Path) -> apsw.Connection:

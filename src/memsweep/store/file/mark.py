@@ -14,13 +14,13 @@ import hashlib
 import json
 import os
 import struct
-import threading
 import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import apsw
 
+from memsweep.forking import new_lock
 from memsweep.regular import WRITING
 from memsweep.store.file import aside, meta_sql, wal
 
@@ -48,7 +48,7 @@ class Marker:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._log = self._mark = -1
         self._is_counted: bool | None = None
 

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from memsweep.model.stored import to_json
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.audit_rows import counts_of
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import one
-from memsweep.store.stored import to_json
 
 if TYPE_CHECKING:
     from memsweep.model.audit_event import AuditEvent

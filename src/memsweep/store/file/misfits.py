@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memsweep.store.file.columns import COLUMNS, META, REGISTRY_COLUMNS, TOGETHER, WORD
-from memsweep.store.file.forms import DROP, BadText, Column, Row, hash_text
+from memsweep.model.columns import Column
+from memsweep.model.forms import DROP, BadText, Row, Together, hash_text
+from memsweep.store.things.every import COLUMNS, REGISTRY_COLUMNS, TABLES
+from memsweep.store.things.registry import META_VALUES
 
 # What is made from another column, and is made again with it.
 _MADE_FROM = {"memory": {"text": ("content_hash", hash_text)}, "chunk": {"text": ("hash", hash_text)}}
@@ -17,7 +19,7 @@ def misfits(table: str, row: Row) -> list[str]:
     columns = _columns(table, row)
     found = [name for name, column in columns.items() if not column.fits(row[name])]
     if not found:
-        found = [name for rule in TOGETHER.get(table, ()) if not rule.fits(row) for name in rule.columns]
+        found = [name for rule in _together(table) if not rule.fits(row) for name in rule.columns]
     return found
 
 
@@ -36,7 +38,7 @@ def mended(table: str, row: Row, wrong: list[str], key: int, now: int) -> dict[s
     for name, (made, make) in _MADE_FROM.get(table, {}).items():
         if name in values:
             values[made] = make(values[name])
-    for rule in TOGETHER.get(table, ()):
+    for rule in _together(table):
         if set(rule.columns) & set(wrong):
             values |= dict.fromkeys(rule.columns) if not rule.fits({**row, **values}) else {}
     return values
@@ -52,4 +54,8 @@ def shown(value: Any) -> str:
 def _columns(table: str, row: Row) -> Mapping[str, Column]:
     if table != "meta":
         return COLUMNS.get(table) or REGISTRY_COLUMNS[table]
-    return {"key": WORD, "value": META[row["key"]]} if row["key"] in META else COLUMNS["meta"]
+    return COLUMNS["meta"] | ({"value": META_VALUES[row["key"]]} if row["key"] in META_VALUES else {})
+
+
+def _together(table: str) -> tuple[Together, ...]:
+    return TABLES[table].together if table in TABLES else ()

@@ -6,8 +6,9 @@ word. Signs that join words in the names of programs count as spaces. A migratio
 
 from __future__ import annotations
 
+SIGNS = "-/.:("
 _SPACED = "name_key"
-for _sign in "-/.:(":
+for _sign in SIGNS:
     _SPACED = f"replace({_SPACED}, '{_sign}', ' ')"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsweep.store.file.columns import COLUMNS
+from memsweep.store.things.every import COLUMNS
 
 _ITEMS = ("memory", "entity")
 _ROWS = {"insert": ("new",), "update": ("old", "new"), "delete": ("old",)}

@@ -9,6 +9,7 @@ from typing import Any
 
 import apsw
 
+from memsweep.forking import stores
 from memsweep.store.drafts import remove
 from memsweep.store.file import health, meta_sql, rows_sql
 from memsweep.store.file.connect import connect, immediate, make_file, one
@@ -27,12 +28,15 @@ class PortableFile:
     def __init__(self, path: Path) -> None:
         make_file(path)
         self.path = path
-        try:
-            self.db = self._open()
-        except (apsw.NotADBError, apsw.CorruptError):
-            remove(path)  # the machine went down: what is left is no use
-            make_file(path)
-            self.db = self._open()
+        with contextlib.ExitStack() as inside:
+            inside.enter_context(stores)
+            try:
+                self.db = self._open()
+            except (apsw.NotADBError, apsw.CorruptError):
+                remove(path)  # the machine went down: what is left is no use
+                make_file(path)
+                self.db = self._open()
+            self._inside = inside.pop_all()
 
     def marks(self) -> dict[str, Any]:
         return dict(self.db.execute(rows_sql.GET_MARKS))
@@ -67,6 +71,7 @@ class PortableFile:
 
     def close(self) -> None:
         self.db.close()
+        self._inside.close()
 
     def _open(self) -> apsw.Connection:
         if self.path.stat().st_size == 0:

@@ -13,10 +13,17 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, UTC, datetime
 from typing import Any
 
+from memsweep.model.forms import HASH_BYTES, digest
 from memsweep.model.times import to_micros
+from memsweep.store.things.every import COLUMNS
 
 LARGEST_KEY = 2**53
-_HASH_BYTES = {("memory", "content_hash"): 16, ("chunk", "hash"): 16, ("tombstone", "hash"): 16}
+_HASH_BYTES = {
+    (table, name): HASH_BYTES
+    for table, columns in COLUMNS.items()
+    for name, column in columns.items()
+    if column.fits is digest
+}
 _VECTOR = ("vector", "data")
 _KINDS: dict[str, tuple[type, ...]] = {
     "integer": (int, type(None)),

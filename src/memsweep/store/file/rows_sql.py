@@ -4,52 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from memsweep.store.things.every import TABLES as EVERY
+
 # where the vectors of another model wait until all of them are there
 MAKE_STAGE = "create table if not exists vector_stage (chunk integer primary key, data blob not null) strict"
 
-# In this order they can be written; what is derived from them is made afterwards.
-TABLES = (
-    "meta",
-    "origin",
-    "thread",
-    "memory",
-    "memory_tag",
-    "chunk",
-    "vector",
-    "entity",
-    "relation",
-    "mention",
-    "relation_source",
-    "supersession",
-    "contribution",
-    "memory_act",
-    "alias",
-    "merge_move",
-    "code_root",
-    "code_scope",
-    "code_file",
-    "code_skip",
-    "plan",
-    "plan_item",
-    "receipt",
-    "revision",
-    "audit",
-    "tombstone",
-    "name_seen",
-    "project",
-    "segment",
-    "segment_link",
-)
+TABLES = (*EVERY,)
+"""In this order they can be written; what is derived from them is made afterwards."""
 UNIQUE_INDEXES = ("entity_by_name", "relation_by_ends")
 REBUILD_WORDS = (
     "insert into chunk_fts (chunk_fts) values ('rebuild')",
     "insert into segment_fts (segment_fts) values ('rebuild')",
 )
 
-_NUMBERED = (
-    "contribution", "memory_act", "origin", "thread", "memory", "chunk", "entity", "relation", "code_root",
-    "code_scope", "plan", "receipt", "revision", "audit", "project", "segment",
-)  # fmt: skip
+_NUMBERED = [it.table for it in EVERY.values() if it.numbered_by]
 # also of rows that are gone: a key never comes back
 HIGHEST_KEYS = ("select max(seq) from sqlite_sequence", *(f"select max(id) from {table}" for table in _NUMBERED))
 

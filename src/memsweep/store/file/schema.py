@@ -375,4 +375,15 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     """,
     # Facts are found by a word inside of a name, too.
     name_words.INDEXES,
+    # What is let go in the end is found by when it was.
+    """
+    create index plan_unused on plan (expires_at) where receipt is null;
+    create index plan_by_receipt on plan (receipt) where receipt is not null;
+    create index receipt_purged on receipt (purged_at) where purged_at is not null;
+    create index audit_by_time on audit (at) where action <> 'backup' and substr(action, 1, 7) <> 'import_';
+    """,
+    # What has expired is left out of every search, so few may be looked at to know which that is.
+    """
+    create index memory_by_expiry on memory (expires_at) where expires_at is not null and trash is null;
+    """,
 )

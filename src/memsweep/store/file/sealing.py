@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ import apsw
 
 from memsweep.model.care import Seal
 from memsweep.model.times import from_micros
-from memsweep.store.file.connect import guard
+from memsweep.store.file.connect import as_it_is, guard
 from memsweep.store.file.guarded import NotSound
 from memsweep.store.file.row_rules import LARGEST_KEY
 
@@ -34,7 +33,7 @@ _MOST_LETTERS = 200
 @contextmanager
 def private(path: Path) -> Iterator[apsw.Connection]:
     """A connection to a draft that nobody else knows: no syncing, nothing left beside it."""
-    with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+    with as_it_is(path) as db:
         guard(db)
         db.execute("pragma locking_mode=exclusive; pragma synchronous=off; pragma journal_mode=memory")
         db.execute("pragma cache_size=-64000")

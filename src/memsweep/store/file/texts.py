@@ -9,9 +9,9 @@ from typing import Any
 
 import apsw
 
+from memsweep.model.forms import assembled, hash_text, piece_with
 from memsweep.store.file import values_sql
 from memsweep.store.file.connect import one
-from memsweep.store.file.forms import assembled, hash_text, piece_with
 
 
 def mend_texts(db: apsw.Connection) -> None:

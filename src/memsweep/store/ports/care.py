@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Restored, RestoreRequest, Seal
 from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.store.copy_progress import CopyProgress
+
+
+class EntityName(NamedTuple):
+    """A name under which a live entity is found, as names are compared."""
+
+    name_key: str
+    entity: int
 
 
 class Keeper(Protocol):
@@ -24,6 +31,9 @@ class Keeper(Protocol):
 
     def explain(self) -> StoreCorrupt | None:
         """What is damaged, if that may be why something failed that should not fail."""
+
+    def names(self) -> list[EntityName]:
+        """Of every live entity, its other names included."""
 
     def chunkless(self) -> list[tuple[int, str]]:
         """Live memories that have text and no chunks: their keys and texts."""

@@ -23,8 +23,8 @@ class CodeFiles(Protocol):
     def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
         """The hashes of the chunks that these files have now: what need not be embedded again."""
 
-    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
-        """Which of these contents were forgotten for good and may not be learned again."""
+    def tombstoned(self, texts: Sequence[str]) -> set[str]:
+        """Those of these texts that were forgotten for good and may not be learned again."""
 
     def write(
         self,

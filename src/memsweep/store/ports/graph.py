@@ -2,44 +2,30 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import Mention, RelationChange, RelationRecord, Source
 from memsweep.model.merging import Place
+from memsweep.store.records import Entities
 
 
-class NewEntity(NamedTuple):
-    id: str
-    name: str
-    name_key: str
-    type: str
-    type_key: str
-    created_at: int
+class EntityRows(Entities):
+    """Entities, and what an engine keeps as links."""
 
-
-class EntityRows(Protocol):
+    @abstractmethod
     def find(self, name_or_id: str) -> int | None:
         """The live entity of that id or name; of several the one that is surest."""
 
-    def at(self, keys: Collection[int]) -> dict[int, EntityRecord]: ...
-
-    def trashed_by(self, receipts: Collection[int]) -> list[EntityRecord]:
-        """In the order of their keys."""
-
-    def live_named(self, names: Collection[Name]) -> dict[Name, EntityRecord]: ...
-
+    @abstractmethod
     def mentioned_by(self, memories: Collection[int]) -> set[int]:
         """Entities in the trash that memories in the trash mention."""
 
-    def add(self, new: NewEntity) -> int:
-        """A new one that somebody handed in; its key."""
-
-    def set(self, changed: Iterable[EntityRecord]) -> None:
-        """Strength and version of live ones."""
-
+    @abstractmethod
     def trash(self, keys: Collection[int], receipt: int) -> None: ...
 
+    @abstractmethod
     def hand_on(self, receipts: Mapping[int, int]) -> None:
         """Entities in the trash are held by other receipts."""
 

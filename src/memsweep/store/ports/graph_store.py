@@ -88,6 +88,9 @@ class Graph(Protocol):
     def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
         """Who has stated live relations."""
 
+    def expired_facts(self, by: int) -> set[str]:
+        """The ids of live relations that only memories state which have expired by a moment."""
+
     def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
         """Who has made live entities, and what speaks of them."""
 

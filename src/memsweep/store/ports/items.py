@@ -67,6 +67,9 @@ class ItemReads(Protocol):
     def same_text(self, memories: Collection[int]) -> set[int]:
         """Live memories with the text of one of these."""
 
+    def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
+        """How many are live."""
+
     def count_words(self, words: Collection[str]) -> dict[str, int]:
         """How many chunks have each of these words, as the full text sees it."""
 
@@ -96,16 +99,10 @@ class ItemRows(ItemReads, Protocol):
     def ids(self, wanted: Keys) -> dict[tuple[Kind, int], str]:
         """Their ids, live or in the trash."""
 
-    def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
-        """How many are live."""
-
     def chunks_of(self, memories: Collection[int]) -> list[int]: ...
 
     def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
         """Live relations that these memories state, and whether they stand by themselves, too."""
-
-    def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
-        """The ids and the hashes of the contents."""
 
     def trash(self, moved: Selection, receipt: int) -> None: ...
 

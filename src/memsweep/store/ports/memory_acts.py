@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple, Protocol
+from abc import abstractmethod
+from collections.abc import Collection, Iterable
+from typing import NamedTuple
 
-from memsweep.model.memory_act import MemoryAct, Mentioned
+from memsweep.model.memory_act import Mentioned
 from memsweep.model.superseding import Bases, Pair
+from memsweep.store.journals import MemoryActs
 
 
 class MentionAt(NamedTuple):
@@ -42,50 +44,43 @@ class Link(NamedTuple):
     bases: Bases
 
 
-class MemoryActRows(Protocol):
-    def of_origins(self, origins: Collection[int] | None) -> list[MemoryAct]:
-        """But for what was taken back; of all, and of those without one, where none are named."""
+class MemoryActRows(MemoryActs):
+    """The acts, and what an engine keeps as links."""
 
-    def of_memories(self, memories: Collection[int]) -> list[MemoryAct]:
-        """All of them, in their order."""
-
-    def taken_back_by(self, receipt: int) -> list[MemoryAct]: ...
-
-    def of_receipt(self, receipt: int) -> list[MemoryAct]:
-        """Those that undoing the receipt takes back."""
-
-    def add(self, acts: Iterable[MemoryAct]) -> None: ...
-
-    def mark(self, acts: Mapping[int, tuple[int | None, int | None]]) -> None:
-        """By key: the receipt that undoes an act, and the one that took it back."""
-
-    def free(self, receipts: Collection[int]) -> None:
-        """What these have taken back leaves for good."""
-
+    @abstractmethod
     def mentions(self, memories: Collection[int]) -> list[MentionAt]:
         """In live memories those of live entities; in the trash all."""
 
+    @abstractmethod
     def own_mentions(self, memory: int) -> Mentioned: ...
 
+    @abstractmethod
     def mentioned_by(self, origins: Collection[int]) -> set[int]:
         """The live memories in which they mention something."""
 
+    @abstractmethod
     def add_mentions(self, mentions: Iterable[MentionRow]) -> None:
         """Between a live chunk and a live entity; elsewhere nothing is to be mentioned."""
 
+    @abstractmethod
     def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
         """Where there are none yet; the memory may be in the trash."""
 
+    @abstractmethod
     def drop_mentions(self, mentions: Iterable[tuple[int, int]]) -> None:
         """By chunk and entity."""
 
+    @abstractmethod
     def links(self) -> list[Link]:
         """Every one, also of memories in the trash."""
 
+    @abstractmethod
     def ever_superseded(self, memories: Collection[int]) -> set[int]:
         """Of these, those that a link leads from, live or not, or one that ended and waits with its receipt."""
 
+    @abstractmethod
     def set_links(self, links: Iterable[Link]) -> None:
         """Add or replace, between memories that are there."""
 
+    @abstractmethod
     def drop_links(self, pairs: Collection[Pair]) -> None: ...

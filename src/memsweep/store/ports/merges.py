@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from memsweep.model.graph_rows import Alias, Move, Name
+from memsweep.model.graph_rows import Move
 from memsweep.model.splitting import Parts
 
 
@@ -34,15 +34,3 @@ class MoveRows(Protocol):
     def hand_over(self, namesakes: Mapping[int, int], receipts: Collection[int]) -> None:
         """In these merges and splits, another entity stands for one: as what was kept (whose version means nothing
         then), in names, and where mentions and relations were moved to or from."""
-
-
-class AliasRows(Protocol):
-    def at(self, entities: Collection[int] = (), names: Collection[Name] = ()) -> list[Alias]:
-        """Those of these entities, and those that are one of these names; some may be there twice."""
-
-    def put(self, aliases: Iterable[Alias]) -> None:
-        """Add or replace, by name."""
-
-    def drop(self, names: Collection[Name]) -> None: ...
-
-    def drop_of_receipt(self, receipt: int) -> None: ...

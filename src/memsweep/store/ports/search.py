@@ -31,10 +31,11 @@ class SearchIndex(Protocol):
     def smaller_kind(self) -> Kind | None:
         """Which there are fewer of, memories or files of code; None where there is only one of the two."""
 
-    def statements_about(self, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+    def statements_about(self, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int) -> list[Statement]:
         """Facts of which an end or the relation is asked for: those first of which most parts are, then the newest.
 
-        What only code says is left out: it is found as code. `ended`: facts that hold no more are wanted, too."""
+        What only code says is left out: it is found as code; so is what only memories say that had expired by a moment.
+        `ended`: facts that hold no more are wanted, too."""
 
     def file_words(self, query: str, most: int) -> FileWords:
         """The rarest words of a query in live files of code: as many of them as stand in `most` chunks in all."""

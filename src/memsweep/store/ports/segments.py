@@ -28,6 +28,10 @@ class SegmentRows(Protocol):
     def stashed_by(self, receipt: int) -> set[str]:
         """The ids of live segments that a receipt stashed."""
 
+    def taken_since(self, receipt: int) -> list[str]:
+        """The receipts, but for those of undos, in whose trash is what one stashed, or the summary of it; by their ids,
+        the newest first."""
+
     def summaries(self, receipt: int) -> list[Summary]:
         """Those that were added to the window of a receipt at the moment that was made."""
 

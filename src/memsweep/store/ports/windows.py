@@ -11,7 +11,7 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.ports.items import ItemRows
-from memsweep.store.ports.plans import PlanRows
+from memsweep.store.receipts import Plans
 
 OriginOf = Callable[[ContextSegment], Origin]
 
@@ -44,7 +44,7 @@ class OpenWindow(Protocol):
     def items(self) -> ItemRows: ...
 
     @property
-    def plans(self) -> PlanRows: ...
+    def plans(self) -> Plans: ...
 
     def active(self) -> list[Held]: ...
 
@@ -59,6 +59,9 @@ class OpenWindow(Protocol):
 
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
         """Those of these that are active, stashed or in the trash."""
+
+    def tombstoned(self, texts: Sequence[str]) -> set[str]:
+        """Those of these texts that were forgotten for good and may not be learned again."""
 
     def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
         """Active segments of a generation in turn, so that small steps come round to everything."""

@@ -2,51 +2,57 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import apsw
 
 from memsweep.model.audit import AuditEvent
+from memsweep.model.times import to_micros
+from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file.meta import add_event
-from memsweep.store.sqlite.contributions import SqliteOrigins
+from memsweep.store.sqlite import trash_sql
 from memsweep.store.sqlite.graph_rows import SqliteEntities, SqliteMentions, SqliteRelations
-from memsweep.store.sqlite.items import SqliteItems, SqliteTombstones
+from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
-from memsweep.store.sqlite.merge_rows import SqliteAliases, SqliteMoves
-from memsweep.store.sqlite.plans import SqlitePlans
-from memsweep.store.sqlite.receipts import SqliteReceipts
+from memsweep.store.sqlite.merge_rows import SqliteMoves
 from memsweep.store.sqlite.records import SqliteRecords
 from memsweep.store.sqlite.revisions import SqliteRevisions, SqliteTexts
+from memsweep.store.sqlite.rows import SqliteRows
 from memsweep.store.sqlite.segments import SqliteSegmentRows
 from memsweep.store.sqlite.trash_rows import SqliteTrash
 
 
-class SqliteReads:
-    """Implements `memsweep.store.changes.Reads`."""
+class SqliteReads(WorkspaceReads):
+    """What is there at one moment."""
 
     def __init__(self, db: apsw.Connection) -> None:
+        super().__init__(SqliteRows(db))
         self.items = SqliteItems(db)
-        self.plans = SqlitePlans(db)
-        self.revisions = SqliteRevisions(db)
         self.texts = SqliteTexts(db)
         self.records = SqliteRecords(db)
-        self.receipts = SqliteReceipts(db)
 
 
-class SqliteChanges(SqliteReads):
-    """Implements `memsweep.store.changes.Changes`, inside the caller's transaction."""
+class SqliteChanges(Changes):
+    """Inside the caller's transaction."""
 
     def __init__(self, db: apsw.Connection) -> None:
-        super().__init__(db)
+        super().__init__(SqliteRows(db))
         self._db = db
+        self.items = SqliteItems(db)
+        self.texts = SqliteTexts(db)
+        self.records = SqliteRecords(db)
         self.trash = SqliteTrash(db)
         self.segments = SqliteSegmentRows(db)
         self.entities = SqliteEntities(db)
         self.relations = SqliteRelations(db)
         self.mentions = SqliteMentions(db)
-        self.origins = SqliteOrigins(db)
         self.acts = SqliteMemoryActs(db)
         self.moves = SqliteMoves(db)
-        self.aliases = SqliteAliases(db)
-        self.tombstones = SqliteTombstones(db)
+        self.revisions = SqliteRevisions(db)
+
+    def let_go(self, before: datetime, most: int) -> None:
+        for statement in trash_sql.LET_GO:
+            self._db.execute(statement, {"before": to_micros(before), "most": most})
 
     def audit(self, event: AuditEvent) -> None:
         add_event(self._db, event)

@@ -19,6 +19,7 @@ from memsweep.model.code import (
     KnownFile,
     Listing,
     RunEnd,
+    are_one,
     other_case,
     things_of,
 )
@@ -32,10 +33,12 @@ from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks, known_file
 from memsweep.store.file.connect import Pool, insert, one, row
 from memsweep.store.file.meta import add_event
+from memsweep.store.journals import note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.sqlite import code_sql, graph_rows_sql, sql, trash_sql
-from memsweep.store.sqlite.contributions import note_if_any
+from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
+from memsweep.store.sqlite.items import tombstoned
 from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.rows import SqliteRows
 
 NewId = Callable[[str], str]
 
@@ -63,10 +66,9 @@ class SqliteCodeFiles:
                 found[uid].add(digest)
         return found
 
-    def tombstoned(self, hashes: Sequence[bytes]) -> set[bytes]:
-        asked = json.dumps([digest.hex() for digest in hashes])
+    def tombstoned(self, texts: Sequence[str]) -> set[str]:
         with self._pool.reading() as db:
-            return {digest for (digest,) in db.execute(trash_sql.TOMBSTONED, (asked,))}
+            return tombstoned(db, texts)
 
     def write(
         self,
@@ -291,13 +293,16 @@ def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int
 
 def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> set[int]:
     """What the file states now; the keys of what it states no more."""
-    values = [
-        (names.new_id("rel"), names.key(link.subject), names.key(link.object), link.relation, name_key(link.relation))
-        for link in links
+    ends = [(link, names.key(link.subject), names.key(link.object)) for link in links]
+    rows = [
+        (names.new_id("rel"), *keys, link.relation, name_key(link.relation), now, now, now, names.origin)
+        for link, *keys in ends
+        if not are_one(link, *keys)
     ]
-    rows = [(*value, now, now, now, names.origin) for value in values]
     wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, rows)}
-    note_if_any(db, [Contribution(key, "see", now, value=1.0, origin=names.origin, memory=memory) for key in wanted])
+    note_if_any(
+        SqliteRows(db), [Contribution(key, "see", now, value=1.0, origin=names.origin, memory=memory) for key in wanted]
+    )
     have = {key for (key,) in db.execute(sql.RELATIONS_OF_MEMORY, (memory,))}
     db.executemany(sql.ADD_SOURCE, [(key, memory) for key in sorted(wanted - have)])
     db.executemany(sql.DROP_SOURCE, [(key, memory) for key in sorted(have - wanted)])

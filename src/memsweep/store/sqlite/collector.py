@@ -12,6 +12,7 @@ import apsw
 from memsweep.errors import StoreBusy, StoreError
 from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
 from memsweep.model.ids import findable
+from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.file import aside
@@ -20,7 +21,6 @@ from memsweep.store.refusals import too_slow
 from memsweep.store.sqlite import surveying, trash_sql
 from memsweep.store.sqlite.changes import SqliteChanges, SqliteReads
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.stored import expect, expect_or_null
 
 _STEPS_BETWEEN_LOOKS = 100_000
 

@@ -93,12 +93,19 @@ CLASHING = """
         select 1 from segment as theirs
         where theirs.project = mine.project and theirs.uid = mine.uid and theirs.trash is null)"""
 STASHED_BY = "select uid from segment where stash = ? and trash is null"
-SUMMARIES = """
-    select segment.id, segment.project, segment.uid, segment.pinned, segment.refs from receipt
-    join project on receipt.strategy = ? || project.uid
+_SUMMARIES = """
+    from receipt join project on receipt.strategy = :context || project.uid
     join segment on segment.project = project.id and segment.type = 'summary'
-      and segment.created_at = receipt.created_at and segment.trash is null
-    where receipt.id = ? order by segment.place"""
+      and segment.created_at = receipt.created_at
+    where receipt.id = :receipt"""
+SUMMARIES = f"""
+    select segment.id, segment.project, segment.uid, segment.pinned, segment.refs {_SUMMARIES}
+      and segment.trash is null
+    order by segment.place"""
+TAKEN_SINCE = f"""
+    select uid from receipt where id <> :receipt and action <> 'undo' and undone_at is null and id in
+        (select trash from segment where stash = :receipt union select segment.trash {_SUMMARIES})
+    order by id desc"""
 TOUCHED_PROJECTS = """
     select distinct project from segment where trash = :receipt or (stash = :receipt and trash is null)"""
 UNTRASH = """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
 from functools import cached_property
@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.errors import AlreadyExists, MemsweepError, StoreCorrupt, StoreError, UnknownWorkspace
+from memsweep.forking import new_lock, stores
+from memsweep.model.stored import expect
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.workspace import Workspace
 from memsweep.store import workspace_events
 from memsweep.store.file import meta_sql, suspects
-from memsweep.store.file.connect import Pool, connect, inode, make_file, make_folder, one, plain_errors, row
+from memsweep.store.file.connect import Pool, connected, inode, make_file, make_folder, one, plain_errors, row
 from memsweep.store.file.fresh import connect_new
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -31,11 +33,13 @@ from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspac
 from memsweep.store.sqlite import intents, registry_sql, sql
 from memsweep.store.sqlite.intents import Intents
 from memsweep.store.sqlite.store import SqliteStore
-from memsweep.store.stored import expect
 
 if TYPE_CHECKING:
     from memsweep.store.sqlite.home import SqliteHomeKeeper
     from memsweep.store.sqlite.tokens import SqliteTokens
+
+
+_MOST_STORES = 256  # whose connections are closed long before
 
 
 class SqliteEngine:
@@ -45,8 +49,8 @@ class SqliteEngine:
         self._registry_file = home / "registry.db"
         self._folder = home / "workspaces"
         self._registry_inode: int | None = None
-        self._stores: dict[str, tuple[int, SqliteStore]] = {}
-        self._lock = threading.Lock()
+        self._stores: OrderedDict[str, tuple[int, SqliteStore]] = OrderedDict()  # the last used at the end
+        self._lock = new_lock()
         self._intents = Intents(lambda: self._registry, self._folder)
 
     @cached_property
@@ -214,6 +218,9 @@ class SqliteEngine:
             if store is None or known != found:
                 store = SqliteStore(workspace_id, path)
                 self._stores[file] = found, store
+                if len(self._stores) > _MOST_STORES:
+                    self._stores.popitem(last=False)
+            self._stores.move_to_end(file)
             return store
 
     def open_or_create(self, workspace_id: str, now: datetime, *, project: str = "") -> SqliteStore:
@@ -223,7 +230,7 @@ class SqliteEngine:
         return self.open(workspace_id)
 
     def close(self) -> None:
-        for _, store in self._stores.values():
+        for _, store in list(self._stores.values()):
             store.close()
         if "_registry" in self.__dict__:
             self._registry.close()
@@ -282,7 +289,7 @@ def _text(found: Any) -> str | None:
 
 def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
     """How many memories a file has, and its line in the registry; None if it is deleted or was never ready."""
-    with plain_errors(file), contextlib.closing(connect(file, WORKSPACE_MIGRATIONS, lambda db: None)) as db:
+    with plain_errors(file), connected(file, WORKSPACE_MIGRATIONS, lambda db: None) as db:
         name, description, created_at, deleted_at = (
             one(db, meta_sql.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")
         )
@@ -297,5 +304,5 @@ def _make_workspace_file(path: Path, workspace: Workspace) -> None:
         db.executemany(meta_sql.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
 
     make_file(path)
-    with plain_errors(path):
+    with plain_errors(path), stores:
         connect_new(path, fill).close()

@@ -37,12 +37,13 @@ from memsweep.model.text import name_key
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
+from memsweep.store.journals import Origins, contribute, fact_state, note
 from memsweep.store.refusals import unknown_relation, unknown_source
 from memsweep.store.sqlite import graph_sql, quarantine_sql, sql
 from memsweep.store.sqlite.changes import SqliteChanges
-from memsweep.store.sqlite.contributions import SqliteOrigins, contribute, fact_state, note
 from memsweep.store.sqlite.graph_rows import find_thing, key_of
 from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.rows import SqliteRows
 
 NewId = Callable[[str], str]
 
@@ -79,7 +80,7 @@ class SqliteGraph:
                 raise unknown_relation(asked.subject, asked.relation, asked.object)
             key, uid, *state = found
             act = reinforcing(key, asked, fact_state(*state), origin_key(db, asked.origin))
-            after = contribute(db, act)
+            after = contribute(SqliteRows(db), act)
             if act.act == "confirm":
                 db.executemany(graph_sql.SEE_ENTITY, [(act.at, act.origin, end) for end in ends])
             add_event(db, asked.event(uid))
@@ -128,12 +129,16 @@ class SqliteGraph:
 
     def origins(self) -> dict[int, Origin]:
         with self._pool.reading() as db:
-            return SqliteOrigins(db).known()
+            return Origins(SqliteRows(db)).known()
 
     def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
         with self._pool.reading() as db:
             rows: list[Any] = db.execute(quarantine_sql.FACTS, (json.dumps(sorted(ids)),)).fetchall()
         return [FactProvenance(uid, Provenance(*made), json.loads(by)) for uid, *made, by in rows]
+
+    def expired_facts(self, by: int) -> set[str]:
+        with self._pool.reading() as db:
+            return {uid for (uid,) in db.execute(graph_sql.EXPIRED_FACTS, {"expired_by": by})}
 
     def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
         with self._pool.reading() as db:
@@ -187,7 +192,9 @@ class _Writer:
         else:
             relation, uid = known[:2]
         before = None if known is None else fact_state(*known[2:])
-        after = contribute(self._db, stating(relation, draft, self._rates.edge, at, before, self._origin, memory))
+        after = contribute(
+            SqliteRows(self._db), stating(relation, draft, self._rates.edge, at, before, self._origin, memory)
+        )
         if memory is not None:
             self._db.execute(sql.ADD_SOURCE, (relation, memory))
         names = [row(self._db, graph_sql.ENTITY_NAME, (end,))[1] for end in (subject, target)]
@@ -198,7 +205,7 @@ class _Writer:
         """End what the subject has of this kind with anything else; the ids of those."""
         at = to_micros(self._now)
         found: list[Any] = self._db.execute(graph_sql.OTHERS, (subject, kind, target)).fetchall()
-        note(self._db, [ending(key, at, fact_state(*state), self._origin) for key, _, *state in found])
+        note(SqliteRows(self._db), [ending(key, at, fact_state(*state), self._origin) for key, _, *state in found])
         self._db.executemany(graph_sql.CLOSE, [(at, item[0]) for item in found])
         return [str(item[1]) for item in found]
 

@@ -8,15 +8,18 @@ from typing import Any
 import apsw
 
 from memsweep.model.contribution import strength_set
-from memsweep.model.graph_rows import EntityRecord, Mention, Name, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import Mention, RelationChange, RelationRecord, Source
 from memsweep.model.memory import NamedThing
 from memsweep.model.merging import Place
 from memsweep.model.text import case_key, name_key
 from memsweep.store.file.connect import one
-from memsweep.store.ports.graph import NewEntity
-from memsweep.store.sqlite import contributions, graph_sql, sql, trash_sql
+from memsweep.store.journals import note_if_any
+from memsweep.store.ports.graph import EntityRows
+from memsweep.store.records import Entities
 from memsweep.store.sqlite import graph_rows_sql as own
+from memsweep.store.sqlite import graph_sql, sql, trash_sql
 from memsweep.store.sqlite.lists import as_list
+from memsweep.store.sqlite.rows import SqliteRows
 
 
 class _Rows:
@@ -27,39 +30,26 @@ class _Rows:
         return self._db.execute(statement, values).fetchall()
 
 
-class SqliteEntities(_Rows):
+class SqliteEntities(EntityRows, _Rows):
     """Implements `memsweep.store.ports.graph.EntityRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        Entities.__init__(self, SqliteRows(db))
+        self._db = db
 
     def find(self, name_or_id: str) -> int | None:
         return key_of(self._db, name_or_id)
 
-    def at(self, keys: Collection[int]) -> dict[int, EntityRecord]:
-        return {row[0]: EntityRecord(*row) for row in self._all(own.ENTITIES_AT, as_list(keys))}
-
-    def trashed_by(self, receipts: Collection[int]) -> list[EntityRecord]:
-        return [EntityRecord(*row) for row in self._all(own.ENTITIES_TRASHED_BY, as_list(receipts))]
-
-    def live_named(self, names: Collection[Name]) -> dict[Name, EntityRecord]:
-        found = (EntityRecord(*row) for row in self._all(own.ENTITIES_NAMED, as_list(names)))
-        return {each.full_name: each for each in found}
-
     def mentioned_by(self, memories: Collection[int]) -> set[int]:
-        return {key for (key,) in self._all(own.MENTIONED_BY, as_list(memories))}
-
-    def add(self, new: NewEntity) -> int:
-        named = (new.id, new.name, new.name_key, new.type, new.type_key)
-        key: int = one(self._db, graph_sql.ADD_ENTITY, (*named, new.created_at, new.created_at, None))
-        return key
-
-    def set(self, changed: Iterable[EntityRecord]) -> None:
-        self._db.executemany(own.SET_ENTITY, [(*each.strength, each.version, each.key) for each in changed])
+        return {key for (key,) in self._all(own.MENTIONED_BY, as_list(memories))} if memories else set()
 
     def trash(self, keys: Collection[int], receipt: int) -> None:
         self.hand_on(dict.fromkeys(keys, receipt))
 
     def hand_on(self, receipts: Mapping[int, int]) -> None:
         self._db.executemany(own.SET_ENTITY_TRASH, [(receipt, key) for key, receipt in receipts.items()])
-        self._db.execute(trash_sql.MENTIONS_FOLLOW_ENTITIES, (as_list(receipts),))
+        if receipts:
+            self._db.execute(trash_sql.MENTIONS_FOLLOW_ENTITIES, (as_list(receipts),))
 
 
 class SqliteRelations(_Rows):
@@ -72,7 +62,7 @@ class SqliteRelations(_Rows):
         return self._relations(own.RELATIONS_BY_UID, ids)
 
     def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
-        return self._asked(own.RELATIONS_TOUCHING, keys=as_list(entities), besides=besides)
+        return self._asked(own.RELATIONS_TOUCHING, keys=as_list(entities), besides=besides) if entities else []
 
     def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]:
         return self._asked(own.CURRENT_AT, key=entity, kinds=as_list(kinds))
@@ -84,17 +74,17 @@ class SqliteRelations(_Rows):
         return self._relations(own.RELATIONS_TRASHED_BY, receipts)
 
     def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
-        return self._asked(own.STATED_BY, memories=as_list(memories), besides=besides)
+        return self._asked(own.STATED_BY, memories=as_list(memories), besides=besides) if memories else []
 
     def _asked(self, statement: str, **values: object) -> list[RelationRecord]:
         rows: list[Any] = self._db.execute(statement, values).fetchall()
         return list(map(RelationRecord._make, rows))
 
     def _relations(self, statement: str, values: Collection[Any]) -> list[RelationRecord]:
-        return list(map(RelationRecord._make, self._all(statement, as_list(values))))
+        return list(map(RelationRecord._make, self._all(statement, as_list(values)))) if values else []
 
     def sources(self, relations: Collection[int]) -> list[Source]:
-        return [Source(*row) for row in self._all(own.SOURCES, as_list(relations))]
+        return [Source(*row) for row in self._all(own.SOURCES, as_list(relations))] if relations else []
 
     def needed_by(self, relations: Collection[int], besides: Collection[int]) -> dict[int, int]:
         asked = {"keys": as_list(relations), "receipts": as_list(besides)}
@@ -110,14 +100,15 @@ class SqliteRelations(_Rows):
             [(*after.ends, *after.strength, after.version, after.trash, after.key) for _, after in changed],
         )
         joined = [after for before, after in changed if before.strength != after.strength]
-        contributions.note_if_any(self._db, [strength_set(each.key, each.last_seen, each.strength) for each in joined])
+        note_if_any(SqliteRows(self._db), [strength_set(each.key, each.last_seen, each.strength) for each in joined])
         dropped = [(each.after.key, memory) for each in listed for memory in each.unstated_by]
         added = [(source.relation, source.memory) for each in listed for source in each.newly_stated_by]
         self._db.executemany(sql.DROP_SOURCE, dropped)
         self._db.executemany(sql.ADD_SOURCE, added)
 
     def restore(self, keys: Collection[int]) -> None:
-        self._db.execute(own.RESTORE_RELATIONS, (as_list(keys),))
+        if keys:
+            self._db.execute(own.RESTORE_RELATIONS, (as_list(keys),))
 
     def trash(self, receipts: Mapping[int, int]) -> None:
         self.hand_on(receipts)

@@ -6,16 +6,9 @@ Sets of keys are JSON lists.
 from __future__ import annotations
 
 # entities
-_ENTITY = "id, uid, name, name_key, type, type_key, confidence, last_seen, handed_in, pinned, version, trash, origin"
-ENTITIES_AT = f"select {_ENTITY} from entity where id in (select value from json_each(?))"
-ENTITIES_TRASHED_BY = f"select {_ENTITY} from entity where trash in (select value from json_each(?)) order by id"
-ENTITIES_NAMED = f"""
-    select {_ENTITY} from entity where trash is null
-      and (name_key, type_key) in (select value ->> 0, value ->> 1 from json_each(?))"""
 MENTIONED_BY = """
     select distinct entity.id from json_each(?) as wanted join chunk on chunk.memory = wanted.value
     join mention on mention.chunk = chunk.id join entity on entity.id = mention.entity and entity.trash is not null"""
-SET_ENTITY = "update entity set confidence = ?, last_seen = ?, handed_in = ?, pinned = ?, version = ? where id = ?"
 SET_ENTITY_TRASH = "update entity set trash = ? where id = ?"
 
 # relations

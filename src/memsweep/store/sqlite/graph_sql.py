@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from memsweep.store.file.name_words import INSIDE
-from memsweep.store.sqlite import contribution_sql
+from memsweep.store.sqlite.gc_sql import BY_ITSELF
 from memsweep.store.sqlite.origin_sql import FIELDS
+from memsweep.store.sqlite.sql import FACT
 
 # A name that is not an entity's may be the old name of one.
 # One that is spelled exactly so, beside another that differs in case alone, comes first; any such one, last.
@@ -35,14 +36,14 @@ SEE_ENTITY = """
         origin = case when origin is not ?2 then 0 else origin end
     where id = ?3"""
 GET_RELATION = f"""
-    select id, uid, {contribution_sql.FACT} from live_relation
+    select id, uid, {FACT} from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
 ADD_RELATION = """
     insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
                           valid_at, origin)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) returning id"""
 OTHERS = f"""
-    select id, uid, {contribution_sql.FACT} from live_relation
+    select id, uid, {FACT} from live_relation
     where subject = ? and relation_key = ? and object <> ? and invalid_at is null order by id"""
 CLOSE = "update relation set invalid_at = ?, version = version + 1 where id = ?"
 ENTITY_NAME = "select uid, name from entity where id = ?"
@@ -110,6 +111,18 @@ _BY_A_WORD_INSIDE = " union ".join(
     f" where entity.handed_in = 1 and entity.trash is null and {text} <> ''"
     for text in INSIDE.values()
 )
+_LIVE_SOURCES = """
+    select 1 from relation_source join memory on memory.id = relation_source.memory and memory.trash is null
+    where relation_source.relation = relation.id"""
+# What live memories say, all of which have expired, and nobody by itself.
+_ONLY_EXPIRED = f"""
+    exists ({_LIVE_SOURCES}) and not {BY_ITSELF}
+    and not exists ({_LIVE_SOURCES} and coalesce(memory.expires_at > :expired_by, true))"""
+EXPIRED_FACTS = f"""
+    select distinct relation.uid from memory indexed by memory_by_expiry
+    cross join relation_source on relation_source.memory = memory.id
+    cross join relation on relation.id = relation_source.relation and relation.trash is null
+    where memory.trash is null and memory.expires_at <= :expired_by and {_ONLY_EXPIRED}"""
 # What only files of code say is found as code. Every join is a cross join: that is the order in which they are done.
 STATEMENTS_ABOUT = f"""
     with named (entity) as (
@@ -140,4 +153,6 @@ STATEMENTS_ABOUT = f"""
     where (:ended or relation.invalid_at is null) and (relation.handed_in or exists (
         select 1 from relation_source join memory on memory.id = relation_source.memory
         where relation_source.relation = relation.id and memory.trash is null and memory.source <> 'code_indexer'))
-    order by found.parts desc, relation.created_at desc, subject.name, relation.relation, object.name limit :limit"""
+      and (:expired_by is null or not ({_ONLY_EXPIRED}))
+    order by found.parts desc, relation.created_at desc, subject.name, relation.relation, object.name,
+        relation.uid limit :limit"""

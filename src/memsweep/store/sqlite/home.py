@@ -19,7 +19,7 @@ from memsweep.model.ids import WORKSPACE_RECEIPT
 from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.file import care_sql, copy_sql, mark, mending, meta_sql
-from memsweep.store.file.connect import Pool, connect, exists, guard, immediate, one, plain_errors
+from memsweep.store.file.connect import Pool, as_it_is, connected, exists, guard, immediate, one, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import registry_sql, rescue, sql
@@ -166,7 +166,7 @@ def _has_content(file: Path) -> bool:
 
 @contextlib.contextmanager
 def _writing(path: Path) -> Iterator[apsw.Connection]:
-    with plain_errors(path), contextlib.closing(connect(path, WORKSPACE_MIGRATIONS)) as db, immediate(db):
+    with plain_errors(path), connected(path, WORKSPACE_MIGRATIONS) as db, immediate(db):
         yield db
 
 
@@ -185,7 +185,7 @@ def _look(path: Path) -> _Facts | None:
     with contextlib.suppress(apsw.Error, OSError):
         if path.stat().st_size == 0:
             return None
-        with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+        with as_it_is(path) as db:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
             guard(db)
             mark.notice(db, path)  # closing it may empty a damaged log

@@ -21,7 +21,7 @@ from memsweep.model.times import to_micros
 from memsweep.store import workspace_events
 from memsweep.store.drafts import draft_of, sweep
 from memsweep.store.file import copy_sql, foreign, meta_sql, sealing
-from memsweep.store.file.connect import Pool, connect, immediate, one, plain_errors
+from memsweep.store.file.connect import Pool, connected, immediate, one, plain_errors
 from memsweep.store.file.meta import add_event
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import workspace_changed, workspace_occupied
@@ -73,7 +73,7 @@ def _swap(
 ) -> str | None:
     """Put the new file in the place of the old one, at once; the name of the old file. Both will be marked anew."""
     workspace_id, now = request.workspace_id, to_micros(request.now)
-    with plain_errors(target), contextlib.closing(connect(target, WORKSPACE_MIGRATIONS)) as db:
+    with plain_errors(target), connected(target, WORKSPACE_MIGRATIONS) as db:
         description, created_at = (one(db, meta_sql.GET_META, (key,)) for key in ("description", "created_at"))
     aside = _put_aside(registry, target.parent, request, marked_at=now)
     is_done = False
@@ -120,7 +120,7 @@ def _hold(path: Path, stack: contextlib.ExitStack) -> apsw.Connection | None:
     if not path.exists():
         return None
     try:
-        db = stack.enter_context(contextlib.closing(connect(path, WORKSPACE_MIGRATIONS)))
+        db = stack.enter_context(connected(path, WORKSPACE_MIGRATIONS))
         stack.enter_context(immediate(db))
     except (apsw.CorruptError, apsw.NotADBError, StoreError):
         return None

@@ -22,7 +22,7 @@ from memsweep.errors import StoreCorrupt, StoreError, StoreReadOnly
 from memsweep.model.audit_event import AuditEvent
 from memsweep.store.drafts import sync
 from memsweep.store.file import meta_sql
-from memsweep.store.file.connect import Pool, connect, exists, immediate, make_folder, one, plain_errors
+from memsweep.store.file.connect import Pool, connected, exists, immediate, make_folder, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import registry_sql
 from memsweep.store.workspace_events import from_fields, to_fields, to_text
@@ -190,7 +190,7 @@ class Intents:
 def _writing(path: Path) -> Iterator[apsw.Connection]:
     if not exists(path):
         raise StoreCorrupt(f"{path} is missing.")
-    with contextlib.closing(connect(path, WORKSPACE_MIGRATIONS)) as db, immediate(db):
+    with connected(path, WORKSPACE_MIGRATIONS) as db, immediate(db):
         yield db
 
 

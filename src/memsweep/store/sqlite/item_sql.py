@@ -66,7 +66,6 @@ _AT = f"""
     select {{0}} from relation where trash is null and object in {_KEYS} and subject not in {_KEYS}"""
 RELATIONS_AT = _AT.format("id, subject, object")
 RELATION_KEYS_AT = _AT.format("id")
-HASHES = f"select uid, content_hash from memory where id in {_KEYS}"
 
 # The words leave the full-text index before the rows leave the view, with their exact text, in ascending order.
 UNINDEX_CHUNKS = f"""
@@ -80,7 +79,4 @@ TRASH = {
 }
 PIN = {kind: f"update {kind} set pinned = ?, version = version + 1 where id = ?" for kind in ("memory", "entity")}
 
-ADD_TOMBSTONE = "insert into tombstone (hash, at, memory, reason) values (?, ?, ?, ?) on conflict (hash) do nothing"
-DROP_TOMBSTONE = "delete from tombstone where memory = ? returning memory"
-# Files that were passed over because of a tombstone are read again, and so are the few others without text.
-DROP_SKIPS = "delete from code_skip where digest <> 'listed'"
+TOMBSTONED = "select lower(hex(hash)) from tombstone where hash in (select unhex(value) from json_each(?))"

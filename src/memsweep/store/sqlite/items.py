@@ -12,11 +12,10 @@ from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
-from memsweep.model.times import to_micros
+from memsweep.store import forgotten
 from memsweep.store.file.connect import one, row
 from memsweep.store.file.words import any_of, having
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
-from memsweep.store.ports.tombstones import NewTombstone
 from memsweep.store.sqlite import gc_sql, item_sql, superseding_sql, surveying
 from memsweep.store.sqlite.words import count_of as words_count
 
@@ -100,17 +99,18 @@ class SqliteItems:
     def relations_at(self, entities: Collection[int]) -> set[int]:
         return {key for (key,) in self._rows(item_sql.RELATION_KEYS_AT, entities)}
 
-    def hashes(self, memories: Collection[int]) -> list[tuple[str, bytes]]:
-        return self._rows(item_sql.HASHES, memories)
-
     def trash(self, moved: Selection, receipt: int) -> None:
-        chunks, entities = json.dumps(sorted(moved.chunks)), json.dumps(sorted(moved.entities))
-        self._db.execute(item_sql.UNINDEX_CHUNKS, {"keys": chunks})
-        self._db.execute(item_sql.TRASH_MENTIONS_OF_CHUNKS, {"keys": chunks, "receipt": receipt})
-        self._db.execute(item_sql.TRASH_MENTIONS_OF_ENTITIES, {"keys": entities, "receipt": receipt})
-        sets = {"memory": moved.memories, "chunk": moved.chunks, "entity": moved.entities, "relation": moved.relations}
-        for kind, keys in sets.items():
-            self._db.execute(item_sql.TRASH[kind], {"keys": json.dumps(sorted(keys)), "receipt": receipt})
+        for statement, keys in (
+            (item_sql.UNINDEX_CHUNKS, moved.chunks),
+            (item_sql.TRASH_MENTIONS_OF_CHUNKS, moved.chunks),
+            (item_sql.TRASH_MENTIONS_OF_ENTITIES, moved.entities),
+            (item_sql.TRASH["memory"], moved.memories),
+            (item_sql.TRASH["chunk"], moved.chunks),
+            (item_sql.TRASH["entity"], moved.entities),
+            (item_sql.TRASH["relation"], moved.relations),
+        ):
+            if keys:
+                self._db.execute(statement, {"keys": json.dumps(sorted(keys)), "receipt": receipt})
 
     def pin(self, kind: Kind, key: int, pinned: bool) -> None:
         self._db.execute(item_sql.PIN[kind], (pinned, key))
@@ -119,21 +119,8 @@ class SqliteItems:
         return self._db.execute(statement, {"keys": json.dumps(list(keys))}).fetchall() if keys else []
 
 
-class SqliteTombstones:
-    """Implements `memsweep.store.ports.tombstones.TombstoneRows`."""
-
-    def __init__(self, db: apsw.Connection) -> None:
-        self._db = db
-
-    def add(self, tombstones: Sequence[NewTombstone]) -> None:
-        rows = [(each.hash, to_micros(each.at), each.memory_id, each.reason) for each in tombstones]
-        self._db.executemany(item_sql.ADD_TOMBSTONE, rows)
-
-    def drop(self, memory_id: str) -> bool:
-        found = one(self._db, item_sql.DROP_TOMBSTONE, (findable(memory_id),)) is not None
-        if found:
-            self._db.execute(item_sql.DROP_SKIPS)
-        return found
+def tombstoned(db: apsw.Connection, texts: Sequence[str]) -> set[str]:
+    return forgotten.tombstoned(texts, lambda hashes: db.execute(item_sql.TOMBSTONED, (json.dumps(hashes),)))
 
 
 def _described_relation(

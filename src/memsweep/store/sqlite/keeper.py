@@ -16,10 +16,11 @@ from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.file import care_sql, copying, health, mark, mending, values
-from memsweep.store.file.connect import Pool, connect, one, plain_errors
+from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.noticing import noticing
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.ports.care import EntityName
 from memsweep.store.sqlite import rescue
 from memsweep.store.sqlite.readable import refusal
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -71,6 +72,10 @@ class SqliteKeeper:
     def explain(self) -> StoreCorrupt | None:
         with self._pool.connection() as db:
             return values.explain(db, self._path)
+
+    def names(self) -> list[EntityName]:
+        with self._pool.reading() as db:
+            return [EntityName(*row) for row in db.execute(care_sql.NAMES)]
 
     def chunkless(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:
@@ -149,7 +154,7 @@ class SqliteKeeper:
 
     @contextlib.contextmanager
     def _new_connection(self) -> Iterator[apsw.Connection]:
-        with plain_errors(self._path), contextlib.closing(connect(self._path, WORKSPACE_MIGRATIONS)) as db:
+        with plain_errors(self._path), connected(self._path, WORKSPACE_MIGRATIONS) as db:
             yield db
 
     def _size_bytes(self) -> int:

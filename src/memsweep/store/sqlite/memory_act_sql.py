@@ -2,17 +2,6 @@
 
 from __future__ import annotations
 
-_ACT = """
-    select memory, act, at, origin, said, receipt, id, trash from memory_act"""
-OF_ORIGINS = f"""{_ACT}
-    where trash is null and (:origins is null or origin in (select value from json_each(:origins))) order by id"""
-OF_MEMORIES = f"{_ACT} where memory in (select value from json_each(?)) order by id"
-OF_RECEIPT = f"{_ACT} where receipt = ? and trash is null order by id"
-TAKEN_BACK = f"{_ACT} where trash = ? order by id"
-ADD = "insert into memory_act (memory, act, at, origin, said, receipt) values (?, ?, ?, ?, ?, ?)"
-MARK = "update memory_act set receipt = ?, trash = ? where id = ?"
-FREE = "delete from memory_act where trash in (select value from json_each(?))"
-
 MENTIONS = """
     select chunk.memory, chunk.position, chunk.id, mention.entity, mention.origin
     from chunk join mention on mention.chunk = chunk.id

@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import apsw
 
-from memsweep.model.memory_act import MemoryAct, Mentioned, mentioned_in
+from memsweep.model.memory_act import Mentioned, mentioned_in
 from memsweep.model.superseding import Pair, bases_from, bases_text
-from memsweep.store.ports.memory_acts import Link, MentionAt, MentionRow, PlacedMention
+from memsweep.store.ports.memory_acts import Link, MemoryActRows, MentionAt, MentionRow, PlacedMention
 from memsweep.store.sqlite import memory_act_sql as own
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.lists import as_list
-from memsweep.store.stored import mapping, to_json
+from memsweep.store.sqlite.rows import SqliteRows
 
 
-class SqliteMemoryActs:
+class SqliteMemoryActs(MemoryActRows):
     """Implements `memsweep.store.ports.memory_acts.MemoryActRows`."""
 
     def __init__(self, db: apsw.Connection) -> None:
+        super().__init__(SqliteRows(db))
         self._db = db
-
-    def of_origins(self, origins: Collection[int] | None) -> list[MemoryAct]:
-        return self._acts(own.OF_ORIGINS, {"origins": None if origins is None else as_list(origins)})
-
-    def of_memories(self, memories: Collection[int]) -> list[MemoryAct]:
-        return self._acts(own.OF_MEMORIES, (as_list(memories),))
-
-    def taken_back_by(self, receipt: int) -> list[MemoryAct]:
-        return self._acts(own.TAKEN_BACK, (receipt,))
-
-    def of_receipt(self, receipt: int) -> list[MemoryAct]:
-        return self._acts(own.OF_RECEIPT, (receipt,))
-
-    def add(self, acts: Iterable[MemoryAct]) -> None:
-        rows = [(act.memory, act.act, act.at, act.origin, to_json(dict(act.said)), act.receipt) for act in acts]
-        self._db.executemany(own.ADD, rows)
-
-    def mark(self, acts: Mapping[int, tuple[int | None, int | None]]) -> None:
-        self._db.executemany(own.MARK, [(*marks, key) for key, marks in acts.items()])
-
-    def free(self, receipts: Collection[int]) -> None:
-        self._db.execute(own.FREE, (as_list(receipts),))
 
     def mentions(self, memories: Collection[int]) -> list[MentionAt]:
         return [MentionAt(*row) for row in self._db.execute(own.MENTIONS, (as_list(memories),))]
@@ -77,7 +56,3 @@ class SqliteMemoryActs:
 
     def drop_links(self, pairs: Collection[Pair]) -> None:
         self._db.executemany(superseding_sql.DROP_LINK, sorted(pairs))
-
-    def _acts(self, statement: str, values: Any) -> list[MemoryAct]:
-        rows: list[Any] = self._db.execute(statement, values).fetchall()
-        return [MemoryAct._make((*row[:4], mapping(row[4]), *row[5:])) for row in rows]

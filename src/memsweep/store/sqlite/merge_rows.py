@@ -8,7 +8,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.graph_rows import Alias, Move, Name
+from memsweep.model.graph_rows import Move
 from memsweep.model.splitting import Parts
 from memsweep.store.sqlite import merging_sql
 from memsweep.store.sqlite.lists import as_list
@@ -29,6 +29,8 @@ class SqliteMoves:
     def of(
         self, receipts: Collection[int], kinds: Collection[str] = (), about: Collection[int] | None = None
     ) -> list[Move]:
+        if not receipts:
+            return []
         wanted = {
             "receipts": as_list(receipts),
             "kinds": as_list(kinds) if kinds else None,
@@ -53,25 +55,3 @@ class SqliteMoves:
         rows = [{"entity": entity, "namesake": namesake, "receipts": merges} for entity, namesake in namesakes.items()]
         for statement in merging_sql.HAND_OVER if receipts else ():
             self._db.executemany(statement, rows)
-
-
-class SqliteAliases:
-    """Implements `memsweep.store.ports.merges.AliasRows`."""
-
-    def __init__(self, db: apsw.Connection) -> None:
-        self._db = db
-
-    def at(self, entities: Collection[int] = (), names: Collection[Name] = ()) -> list[Alias]:
-        asked = (merging_sql.ALIASES_OF, entities), (merging_sql.ALIASES_NAMED, names)
-        return [
-            Alias(*row) for statement, keys in asked if keys for row in self._db.execute(statement, (as_list(keys),))
-        ]
-
-    def put(self, aliases: Iterable[Alias]) -> None:
-        self._db.executemany(merging_sql.PUT_ALIAS, list(aliases))
-
-    def drop(self, names: Collection[Name]) -> None:
-        self._db.executemany(merging_sql.DROP_ALIAS, list(names))
-
-    def drop_of_receipt(self, receipt: int) -> None:
-        self._db.execute(merging_sql.DROP_ALIASES, (receipt,))

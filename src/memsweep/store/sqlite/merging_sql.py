@@ -26,12 +26,3 @@ HAND_OVER = (
     f" and kind in ('mention', 'split mention', 'split subject', 'split object') and {_OF_MERGES}",
     f"update merge_move set b = :namesake where b = :entity and kind = 'split' and {_OF_MERGES}",
 )
-
-# other names
-_ALIAS = "select name_key, type_key, name, entity, receipt from alias"
-ALL_ALIASES = f"{_ALIAS} order by name_key, type_key"
-ALIASES_OF = f"{_ALIAS} where entity in (select value from json_each(?))"
-ALIASES_NAMED = f"{_ALIAS} where (name_key, type_key) in (select value ->> 0, value ->> 1 from json_each(?))"
-PUT_ALIAS = "insert or replace into alias (name_key, type_key, name, entity, receipt) values (?, ?, ?, ?, ?)"
-DROP_ALIAS = "delete from alias where name_key = ? and type_key = ?"
-DROP_ALIASES = "delete from alias where receipt = ?"

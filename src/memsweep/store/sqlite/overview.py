@@ -12,10 +12,10 @@ from memsweep.model.code_roots import CodeRoot, code_roots
 from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
 from memsweep.model.listing import ListedMemory, ListFilters
 from memsweep.model.origin import stored_origin
+from memsweep.model.stored import texts
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.listed import read_listed
 from memsweep.store.sqlite import code_sql, overview_sql
-from memsweep.store.stored import texts
 
 _RARE = 2000
 

@@ -11,8 +11,9 @@ from typing import Any
 from memsweep.model.counts import DAY_MICROS
 from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters
 from memsweep.model.memory import CODE_SOURCE
+from memsweep.model.search import HeldBack
 from memsweep.store.sqlite import origin_sql
-from memsweep.store.sqlite.search_sql import HELD_BACK, condition, held_values
+from memsweep.store.sqlite.search_sql import EXPIRED, HELD_BACK, condition, held_values
 from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
 
 _LISTED = "from memory indexed by memory_by_number where trash is null"
@@ -28,6 +29,7 @@ _IN_STATE = {
     "stale": "memory.stale",
     "pinned": "memory.pinned",
     "expiring": "memory.expires_at is not null",
+    "expired": "memory.expires_at is not null",
     "superseded": _SUPERSEDED,
 }
 
@@ -53,8 +55,8 @@ def passing(asked: ListFilters, *, rare_tag: bool) -> tuple[str, list[Any]]:
     if asked.door is not None:
         parts.append("coalesce((select door from origin where id = memory.origin), '') = ?")
         values.append(asked.door)
-    held = "false" if asked.back is None else f"({HELD_BACK})"
-    of_held = [] if asked.back is None else held_values(asked.back)
+    back = asked.back or HeldBack()
+    held, of_held = (f"({HELD_BACK})", held_values(back)) if back.tiers else ("false", [])
     if asked.state == "quarantined":
         parts.append(held)
         values += of_held
@@ -63,6 +65,9 @@ def passing(asked: ListFilters, *, rare_tag: bool) -> tuple[str, list[Any]]:
         values += of_held
     elif asked.state is not None:
         parts.append(_IN_STATE[asked.state])
+    if asked.expired_by is not None:
+        parts.append(EXPIRED if asked.state == "expired" else f"not {EXPIRED}")
+        values.append(asked.expired_by)
     return "".join(f" and {part}" for part in parts), values
 
 

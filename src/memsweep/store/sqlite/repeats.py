@@ -10,13 +10,13 @@ import apsw
 from memsweep.model.memory import CODE_SOURCE, MemoryDraft, NewMemory, Remembered
 from memsweep.model.memory_act import ExistingMemory
 from memsweep.model.origin import Origin
-from memsweep.model.times import micros_or_none, to_micros
+from memsweep.model.stored import mapping, texts, to_json
+from memsweep.model.times import to_micros
 from memsweep.store.repeats import Repeat
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.writing import add_names, logged, supersede
-from memsweep.store.stored import mapping, texts, to_json
 
 
 def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:
@@ -63,7 +63,7 @@ def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: 
         "now": to_micros(now),
         "tags": to_json(tags),
         "metadata": to_json(metadata),
-        "expires_at": micros_or_none(draft.expires_at),
+        "expires_at": existing.expiring_with(draft, to_micros(now)),
         "pinned": draft.pinned,
     }
     db.execute(sql.TOUCH_MEMORY, seen)

@@ -15,7 +15,7 @@ from memsweep.errors import StoreError
 from memsweep.model.text import counted
 from memsweep.store.drafts import remove
 from memsweep.store.file import aside, copying, meta_sql, sealing, values, values_sql
-from memsweep.store.file.connect import Pool, connect, exists, immediate, make_file, one, plain_errors
+from memsweep.store.file.connect import Pool, as_it_is, connected, exists, immediate, make_file, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.file.values import Damaged
 from memsweep.store.sqlite.salvage import Saved, is_broken, salvage
@@ -49,7 +49,7 @@ def mend_registry(registry: Pool, folder: Path, now: int) -> list[str]:
 def said(path: Path, key: str) -> Any:
     """What a workspace file says of itself; None if it does not, or what it says is damaged."""
     try:
-        with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+        with as_it_is(path) as db:
             found = one(db, meta_sql.GET_META, (key,))
     except (apsw.Error, UnicodeDecodeError):
         return None
@@ -86,7 +86,7 @@ def _replace(registry: Pool, old: Path, name: str, note: Note, now: int) -> list
     new = old.with_name(f"{secrets.token_hex(8)}.db")
     saved = salvage(old, new, now)
     try:
-        with plain_errors(new), contextlib.closing(connect(new, WORKSPACE_MIGRATIONS)) as db, immediate(db):
+        with plain_errors(new), connected(new, WORKSPACE_MIGRATIONS) as db, immediate(db):
             db.execute(meta_sql.SET_META, ("workspace", name))
             note(db)
         with registry.writing() as db:
@@ -119,7 +119,7 @@ def _held(path: Path) -> Iterator[None]:
     """Keep others from writing to a damaged file, as far as it can still be written to."""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(apsw.Error):
-            db = stack.enter_context(contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)))
+            db = stack.enter_context(as_it_is(path))
             db.set_busy_timeout(5000)
             stack.enter_context(immediate(db))
         yield

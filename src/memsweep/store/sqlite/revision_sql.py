@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 _KEYS = "(select value from json_each(:keys))"
-_REVISION = "select id, receipt, kind, item, at, before from revision"
-
-OF_RECEIPTS = f"{_REVISION} where receipt in {_KEYS} order by id"
-OF_ITEMS = f"{_REVISION} where kind = :kind and item in {_KEYS} order by id"
-ADD = "insert into revision (receipt, kind, item, at, before) values (?, ?, ?, ?, ?)"
-DROP = f"delete from revision where id in {_KEYS}"
 COUNT_OF_MEMORY = "select count(*), max(at) from revision where kind = 'memory' and item = ?"
 
 _MEMORY = """
@@ -16,10 +10,12 @@ _MEMORY = """
     from memory"""
 MEMORIES = f"{_MEMORY} where id in {_KEYS}"
 PAGE = f"{_MEMORY} where id > :after order by id limit :limit"
+SINCE = f"{_MEMORY} where updated_at >= :at and source <> :code_source order by id"
+READ_AGAIN = f"update code_file set digest = '' where memory in {_KEYS}"
 PIECES = f"""
     select chunk.memory, chunk.uid, text, start, first_line, last_line, vector.data, stream, stream_position, symbol,
            symbol_kind, words, (select json_group_array(json_array(entity, origin)) from mention
-                                where mention.chunk = chunk.id)
+                                where mention.chunk = chunk.id), chunk.id
     from chunk left join vector on vector.chunk = chunk.id where memory in {_KEYS} order by memory, position"""
 DUPLICATE = """
     select uid from memory where content_hash = :hash and trash is null and source <> :code_source

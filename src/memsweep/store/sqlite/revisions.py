@@ -3,52 +3,42 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import apsw
 
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
-from memsweep.model.revision import MemoryText, NewRevision, Piece, Revision, mentioned_by
+from memsweep.model.revision import MemoryText, Piece, mentioned_by
+from memsweep.model.stored import mapping, texts, to_json
 from memsweep.model.text import content_hash
+from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model
-from memsweep.store.sqlite import context_sql, revision_sql, sql, trash_sql, writing
+from memsweep.store.journals import Revisions
+from memsweep.store.sqlite import context_sql, revision_sql, sql, writing
+from memsweep.store.sqlite.items import tombstoned
 from memsweep.store.sqlite.lists import as_list
 from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.rows import SqliteRows
 from memsweep.store.sqlite.trash_rows import forget_chunks
-from memsweep.store.stored import mapping, texts, to_json
 
 
-class SqliteRevisions:
-    """Implements `memsweep.store.ports.revisions.RevisionRows`."""
+class SqliteRevisions(Revisions):
+    """Revisions, in the order of their keys."""
 
     def __init__(self, db: apsw.Connection) -> None:
+        super().__init__(SqliteRows(db))
         self._db = db
 
-    def of_receipts(self, receipts: Collection[int]) -> list[Revision]:
-        return self._rows(revision_sql.OF_RECEIPTS, {"keys": as_list(receipts)})
-
-    def of_items(self, kind: str, items: Collection[int]) -> list[Revision]:
-        return self._rows(revision_sql.OF_ITEMS, {"kind": kind, "keys": as_list(items)})
-
-    def add(self, revisions: Iterable[NewRevision]) -> None:
-        rows = [(*each[:-1], to_json(each.before)) for each in revisions]
-        self._db.executemany(revision_sql.ADD, rows)
-
-    def drop(self, keys: Collection[int]) -> None:
-        self._db.execute(revision_sql.DROP, {"keys": as_list(keys)})
-
     def free(self, keys: Collection[int]) -> None:
+        """The word index knows their texts for a while."""
         if keys:
             self.drop(keys)
             forget_chunks(self._db)
             self._db.execute(context_sql.MERGE_WORDS)
-
-    def _rows(self, statement: str, values: Mapping[str, Any]) -> list[Revision]:
-        found: list[Any] = self._db.execute(statement, values).fetchall()
-        return [Revision._make((*row, mapping(before))) for *row, before in found]
 
 
 class SqliteTexts:
@@ -66,6 +56,9 @@ class SqliteTexts:
     def page(self, after: int, limit: int) -> list[MemoryText]:
         return self._memories(revision_sql.PAGE, {"after": after, "limit": limit})
 
+    def since(self, at: datetime) -> list[MemoryText]:
+        return self._memories(revision_sql.SINCE, {"at": to_micros(at), "code_source": CODE_SOURCE})
+
     def _memories(self, statement: str, asked: Mapping[str, Any]) -> list[MemoryText]:
         rows: list[Any] = self._db.execute(statement, asked).fetchall()
         return [
@@ -76,9 +69,10 @@ class SqliteTexts:
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         rows: list[Any] = self._db.execute(revision_sql.PIECES, {"keys": as_list(memories)}).fetchall()
         found: dict[int, list[Piece]] = {key: [] for key in memories}
-        for memory, uid, text, start, first, last, vector, *rest, mentions in rows:
+        for memory, uid, text, start, first, last, vector, *rest, mentions, key in rows:
             mentioned = mentioned_by(json.loads(mentions))
-            found[memory].append(Piece._make((uid, text, start, first, last, vector or b"", *rest, *mentioned)))
+            piece = Piece._make((uid, text, start, first, last, vector or b"", *rest, *mentioned, key, ()))
+            found[memory].append(piece)
         return found
 
     def duplicate_of(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
@@ -86,8 +80,8 @@ class SqliteTexts:
         found: str | None = one(self._db, revision_sql.DUPLICATE, {**asked, "besides": as_list({memory.key, *besides})})
         return found
 
-    def is_tombstoned(self, content_hash: bytes) -> bool:
-        return one(self._db, trash_sql.IS_TOMBSTONED, (content_hash,)) is not None
+    def tombstoned(self, texts: Sequence[str]) -> set[str]:
+        return tombstoned(self._db, texts)
 
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
         said = (memory.text, to_json(memory.tags), memory.source, to_json(dict(memory.metadata)), memory.content_hash)
@@ -105,6 +99,9 @@ class SqliteTexts:
 
     def origin_key(self, origin: Origin) -> int | None:
         return origin_key(self._db, origin)
+
+    def read_again(self, memories: Collection[int]) -> None:
+        self._db.execute(revision_sql.READ_AGAIN, {"keys": as_list(memories)})
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
         carrier = StatedIn(memory, list(chunks), origin_key(self._db, new.origin))

@@ -17,11 +17,11 @@ import apsw
 from memsweep.errors import StoreCorrupt
 from memsweep.store.drafts import draft_of
 from memsweep.store.file import copy_sql, copying, health, mark, rows_sql, sealing, values, values_sql
-from memsweep.store.file.columns import COLUMNS
-from memsweep.store.file.connect import connect, immediate, make_file, plain_errors
+from memsweep.store.file.connect import as_it_is, connected, immediate, make_file, plain_errors
 from memsweep.store.file.misfits import mended, misfits
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.readable import refusal
+from memsweep.store.things.every import COLUMNS
 
 Row = dict[str, Any]
 _MOST_LOOKUPS = 1_000_000
@@ -43,7 +43,7 @@ def is_broken(path: Path) -> bool:
 
 def _seems_broken(path: Path) -> bool:
     try:
-        with contextlib.closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+        with as_it_is(path) as db:
             mark.notice(db, path)
             return bool(_FATAL & {found.invariant for found in health.examine_pages(db)})
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
@@ -56,7 +56,7 @@ def salvage(source: Path, target: Path, now: int) -> Saved:
     """Make a new workspace file of what can be read of another one."""
     saved = Saved({}, {})
     with draft_of(target, stem="salvage") as draft, _copy_of(source) as old, plain_errors(target):
-        with contextlib.closing(connect(draft, WORKSPACE_MIGRATIONS, lambda db: None)) as new, immediate(new):
+        with connected(draft, WORKSPACE_MIGRATIONS, lambda db: None) as new, immediate(new):
             for index in rows_sql.UNIQUE_INDEXES:  # rows that are there twice are the doctor's
                 new.execute(rows_sql.drop_index(index))
             for table in rows_sql.TABLES:
@@ -83,7 +83,7 @@ def _copy_of(source: Path) -> Iterator[apsw.Connection]:
         make_file(pages)
         with sealing.private(pages) as copy:
             try:
-                with contextlib.closing(apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+                with as_it_is(source) as db:
                     copying.copy_pages(db, copy)
                 tables = copy.execute(values_sql.TABLES).fetchall()
             except (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.CantOpenError) as error:
@@ -95,7 +95,7 @@ def _copy_of(source: Path) -> Iterator[apsw.Connection]:
 
 def _close_log(draft: Path) -> None:
     """One file, nothing beside it, so that it can get another name."""
-    with contextlib.closing(apsw.Connection(str(draft), flags=apsw.SQLITE_OPEN_READWRITE)) as db:
+    with as_it_is(draft) as db:
         db.pragma("journal_mode", "delete")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 from memsweep.model.frozen import replace
 from memsweep.model.search import Filters, HeldBack
@@ -17,6 +17,8 @@ OWNERS = """
     left join memory on memory.id = chunk.memory left join origin on origin.id = memory.origin"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
+_BY_EXPIRY = "memory indexed by memory_by_expiry"
+ANY_EXPIRED = f"select exists (select 1 from {_BY_EXPIRY} where trash is null and expires_at <= ?)"
 HIDDEN_CHUNKS = f"""
     select chunk.id, chunk_fts_docsize.sz
     from (select chunk.id as key from memory cross join chunk on chunk.memory = memory.id
@@ -107,16 +109,35 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
 
 
 HELD_BACK = """
-    memory.released_at is null and memory.created_at > ?
+    memory.released_at is null and memory.created_at > ? and (? or memory.source <> 'code_indexer')
     and memory.origin in (select id from origin where tier in (select value from json_each(?)))"""
 COUNT_HELD_BACK = f"select count(*) from memory where trash is null and {HELD_BACK}"
 
 
+EXPIRED = "coalesce(memory.expires_at <= ?, false)"
+_EXPIRED_CHUNKS = f"""
+    select chunk.id from {_BY_EXPIRY} cross join chunk on chunk.memory = memory.id
+    where memory.trash is null and memory.expires_at <= ?"""
+
+
 def held_values(back: HeldBack) -> list[Any]:
-    return [_EVER if back.since is None else back.since, json.dumps(back.tiers)]
+    return [_EVER if back.since is None else back.since, back.files, json.dumps(back.tiers)]
 
 
-def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: str) -> tuple[str, list[Any]]:
+def expired_by(filters: Filters) -> int | None:
+    """The moment by which what has expired is left out."""
+    return None if filters.held_back is None else filters.held_back.expired_by
+
+
+class Hidden(NamedTuple):
+    """Whether there is anything stale, superseded or expired."""
+
+    stale: bool
+    superseded: bool
+    expired: bool
+
+
+def eligible(filters: Filters, hidden: Hidden, key: str) -> tuple[str, list[Any]]:
     """` and …` for a statement about chunks whose key column is `key`; empty where everything is eligible.
 
     A filter lists what passes; what is stale or superseded is listed to be left out: all lists are short in practice.
@@ -129,27 +150,33 @@ def eligible(filters: Filters, *, any_stale: bool, any_superseded: bool, key: st
     parts = [f" and {key} in ({listed} and {clause})"] if clause else []
     if filters.kind is not None:
         parts.append(f" and {key} {_CHUNKS_OF_KIND[filters.kind]}")
-    if any_stale and not filters.include_stale:
+    if hidden.stale and not filters.include_stale:
         parts.append(f" and {key} not in ({members} and memory.stale)")
-    if (back := filters.held_back) is not None:
+    if (back := filters.held_back) is not None and back.tiers:
         parts.append(f" and {key} not in ({members} and {HELD_BACK})")
         values += held_values(back)
-    if any_superseded:
+    if hidden.expired:
+        parts.append(f" and {key} not in ({_EXPIRED_CHUNKS})")
+        values.append(expired_by(filters))
+    if hidden.superseded:
         parts.append(f" and {key} not in ({superseded_chunks(filters.as_of is not None)})")
         values += [] if filters.as_of is None else [to_micros(filters.as_of)]
     return "".join(parts), values
 
 
-def passes(filters: Filters, *, any_stale: bool, any_superseded: bool) -> tuple[str, list[Any]]:
+def passes(filters: Filters, hidden: Hidden) -> tuple[str, list[Any]]:
     """The same as a condition on single chunks and their memories, where those are few: no list is made."""
     clause, values = condition(filters)
     parts = [clause] if clause else []
-    if any_stale and not filters.include_stale:
+    if hidden.stale and not filters.include_stale:
         parts.append("not memory.stale")
-    if (back := filters.held_back) is not None:
+    if (back := filters.held_back) is not None and back.tiers:
         parts.append(f"not coalesce({HELD_BACK}, false)")
         values += held_values(back)
-    if any_superseded:
+    if hidden.expired:
+        parts.append(f"not {EXPIRED}")
+        values.append(expired_by(filters))
+    if hidden.superseded:
         parts.append(f"chunk.id not in ({superseded_chunks(filters.as_of is not None)})")
         values += [] if filters.as_of is None else [to_micros(filters.as_of)]
     return "".join(f" and {part}" for part in parts), values

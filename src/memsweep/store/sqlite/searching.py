@@ -22,6 +22,7 @@ from memsweep.model.search import (
     Statement,
     statement,
 )
+from memsweep.model.stored import texts
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.suspects import SUSPECTS
@@ -31,7 +32,6 @@ from memsweep.store.refusals import other_query_model
 from memsweep.store.sqlite import graph_sql, search_sql, sql, superseding_sql
 from memsweep.store.sqlite.lists import as_numbers
 from memsweep.store.sqlite.live_words import Hidden, hidden_chunks, scores, totals
-from memsweep.store.stored import texts
 
 if TYPE_CHECKING:
     from memsweep.store.sqlite.cosines import Cosines
@@ -77,11 +77,14 @@ def smaller_kind(db: apsw.Connection) -> Kind | None:
     return found
 
 
-def statements_about(db: apsw.Connection, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+def statements_about(
+    db: apsw.Connection, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int
+) -> list[Statement]:
     if not one(db, graph_sql.ANY_EXPLICIT):
         return []
     given = {name: json.dumps(list(words)) for name, words in asked._asdict().items()}
-    rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, {**given, "ended": ended, "limit": limit})
+    options = {"ended": ended, "expired_by": expired_by, "limit": limit}
+    rows: Iterable[Any] = db.execute(graph_sql.STATEMENTS_ABOUT, {**given, **options})
     return list(map(statement, rows))
 
 
@@ -113,14 +116,14 @@ def _passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
 def _found_by_words(
     db: apsw.Connection, words: WordQuery, query: str, filters: Filters, depth: int
 ) -> dict[int, float]:
-    hidden = hidden_chunks(db) if any(_any_hidden(db)) else Hidden([], 0)
+    hidden = _uncounted(db)
     chunks = totals(db)[0] - hidden.chunks
     return _by_words(db, words.words(db, query, chunks, hidden), hidden, filters, depth_of(depth, chunks))
 
 
 def file_words(db: apsw.Connection, words: WordQuery, query: str, most: int) -> FileWords:
     files: int = one(db, search_sql.COUNT_FILES)
-    hidden = hidden_chunks(db) if any(_any_hidden(db)) else Hidden([], 0)
+    hidden = _uncounted(db)
     rare = words.rare(db, query, totals(db)[0] - hidden.chunks, hidden, most) if files else []
     return FileWords(files, [dict(db.execute(search_sql.FILES_HAVING, (any_of([word]),))) for word in rare])
 
@@ -147,8 +150,7 @@ def _with_nearest(
 
     Where many of the closest do not pass, only those that do are looked at.
     """
-    hidden = _any_hidden(db)
-    single, asked = search_sql.passes(filters, any_stale=hidden[0], any_superseded=hidden[1])
+    single, asked = search_sql.passes(filters, _any_hidden(db, filters))
     reach = depth + depth // 4
     while True:
         reach = min(reach, len(cosines))
@@ -164,11 +166,17 @@ def _with_nearest(
         cosines = cosines.among(key for (key,) in db.execute(search_sql.passing(where), values))
 
 
-def _any_hidden(db: apsw.Connection) -> tuple[bool, bool]:
-    """Whether something is stale, and whether something is superseded."""
-    return bool(one(db, search_sql.ANY_STALE)), bool(one(db, superseding_sql.ANY_LINKS))
+def _uncounted(db: apsw.Connection) -> Hidden:
+    """What the full text has and does not count; what has expired counts, as no row changes at that moment."""
+    some = one(db, search_sql.ANY_STALE) or one(db, superseding_sql.ANY_LINKS)
+    return hidden_chunks(db) if some else Hidden([], 0)
+
+
+def _any_hidden(db: apsw.Connection, filters: Filters) -> search_sql.Hidden:
+    by = search_sql.expired_by(filters)
+    expired = by is not None and bool(one(db, search_sql.ANY_EXPIRED, (by,)))
+    return search_sql.Hidden(bool(one(db, search_sql.ANY_STALE)), bool(one(db, superseding_sql.ANY_LINKS)), expired)
 
 
 def _eligible(db: apsw.Connection, filters: Filters, key: str) -> tuple[str, list[Any]]:
-    stale, superseded = _any_hidden(db)
-    return search_sql.eligible(filters, any_stale=stale, any_superseded=superseded, key=key)
+    return search_sql.eligible(filters, _any_hidden(db, filters), key)

@@ -7,10 +7,10 @@ from datetime import datetime
 
 import apsw
 
+from memsweep.model.stored import to_json
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import BUSY_SECONDS, immediate
 from memsweep.store.sqlite import sql
-from memsweep.store.stored import to_json
 
 
 def mark_seen(db: apsw.Connection, seen: Mapping[str, datetime]) -> bool:

@@ -13,6 +13,7 @@ import apsw
 from memsweep.errors import BadInput
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.segment import ContextSegment, Generation
+from memsweep.model.stored import expect, expect_or_null, mapping, texts, to_json
 from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.file import meta_sql
@@ -21,14 +22,14 @@ from memsweep.store.file.words import any_of, words_of
 from memsweep.store.plans import CONTEXT
 from memsweep.store.ports.segments import Summary
 from memsweep.store.ports.windows import OriginOf
+from memsweep.store.receipts import Plans
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, stored_segment, strategy_of, values_of
 from memsweep.store.sqlite import context_sql, gc_sql
-from memsweep.store.sqlite.items import SqliteItems
+from memsweep.store.sqlite.items import SqliteItems, tombstoned
 from memsweep.store.sqlite.lists import as_list
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.plans import SqlitePlans
-from memsweep.store.stored import expect, expect_or_null, mapping, texts, to_json
+from memsweep.store.sqlite.rows import SqliteRows
 
 _MAX_QUERY_WORDS = 32
 
@@ -69,7 +70,7 @@ class SqliteWindow:
             raise unknown_window(project_id, (name for (name,) in db.execute(context_sql.PROJECTS)))
         self.project_id = project_id
         self._db, self._origin = db, origin
-        self.items, self.plans = SqliteItems(db), SqlitePlans(db)
+        self.items, self.plans = SqliteItems(db), Plans(SqliteRows(db))
         self._turns: int
         self._key, tokens, segments, stashed, changes, full_from, counted_by, config, focus, *clocks = found
         self._places, self._turns = clocks
@@ -99,6 +100,9 @@ class SqliteWindow:
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
         values = {"project": self._key, "ids": json.dumps(list(segment_ids))}
         return {uid for (uid,) in self._db.execute(context_sql.EVER_KNOWN, values)}
+
+    def tombstoned(self, texts: Sequence[str]) -> set[str]:
+        return tombstoned(self._db, texts)
 
     def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
         found = self._held(context_sql.NEXT_TO_EXAMINE, count=count, generation=generation)
@@ -209,8 +213,12 @@ class SqliteSegmentRows:
     def stashed_by(self, receipt: int) -> set[str]:
         return {uid for (uid,) in self._db.execute(context_sql.STASHED_BY, (receipt,))}
 
+    def taken_since(self, receipt: int) -> list[str]:
+        asked = {"receipt": receipt, "context": CONTEXT}
+        return [uid for (uid,) in self._db.execute(context_sql.TAKEN_SINCE, asked)]
+
     def summaries(self, receipt: int) -> list[Summary]:
-        rows: list[Any] = self._db.execute(context_sql.SUMMARIES, (CONTEXT, receipt)).fetchall()
+        rows: list[Any] = self._db.execute(context_sql.SUMMARIES, {"receipt": receipt, "context": CONTEXT}).fetchall()
         return [Summary(key, window, uid, bool(pinned), texts(refs)) for key, window, uid, pinned, refs in rows]
 
     def put_back(self, receipt: int, but: Collection[int]) -> int:

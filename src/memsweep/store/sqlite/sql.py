@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from memsweep.store.sqlite import contribution_sql, origin_sql
+from memsweep.store.sqlite import origin_sql
 from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
 
+FACT = "weight, last_seen, evidence, handed_in, created_at, valid_at, invalid_at"
+"""What changes of a relation, as a fact's state has it."""
 # meta
 
 # remembering
@@ -19,7 +21,7 @@ FIND_SAME_TEXT = f"""
     limit 1"""
 TOUCH_MEMORY = """
     update memory set last_seen_at = max(coalesce(last_seen_at, created_at), :now), tags = :tags, metadata = :metadata,
-        expires_at = coalesce(:expires_at, expires_at), pinned = max(pinned, :pinned), version = version + 1
+        expires_at = :expires_at, pinned = max(pinned, :pinned), version = version + 1
     where id = :id"""
 ADD_THREAD = "insert into thread (uid) values (?)"
 THREAD_ID = "select id from thread where uid = ?"
@@ -32,6 +34,7 @@ CHUNK_KEYS = """
     select chunk.id from chunk join memory on memory.id = chunk.memory
     where memory.uid = ? and chunk.trash is null order by position"""
 LAST_POSITION = "select max(stream_position) from chunk where stream = ?"
+IS_TAKEN = "select 1 from chunk where stream = ? and stream_position = ? and memory is not ?"
 ADD_CHUNK = """
     insert into chunk (uid, memory, position, text, start, first_line, last_line, hash, stream, stream_position)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -68,7 +71,7 @@ ADD_RELATION = """
                           valid_at, origin)
     values (:uid, :subject, :object, :relation, :key, :weight, 0, :now, :now, :now, :origin)"""
 GET_RELATION = f"""
-    select id, {contribution_sql.FACT} from live_relation
+    select id, {FACT} from live_relation
     where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
 # Relations both ends of which one of these chunks mentions.
 MENTIONED_RELATIONS = """
@@ -127,7 +130,7 @@ LIVE_COUNT = """
     where chunk.id in (select value from json_each(?)) and chunk.trash is null and memory.trash is null"""
 PASSAGES = f"""
     select chunk.id, chunk.uid, memory.uid, chunk.text, first_line, last_line, source, tags, created_at,
-           thread.uid, stale, pinned, coalesce(last_seen_at, created_at), {origin_sql.FIELDS},
+           thread.uid, stale, pinned, coalesce(last_seen_at, created_at), expires_at, {origin_sql.FIELDS},
            code_file.path, code_root.path, language, symbol, symbol_kind,
            coalesce(code_scope.verified_at, code_file.verified_at)
     from json_each(?) as wanted

@@ -12,8 +12,9 @@ from memsweep.model.memory import NamedThing, NewFact
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
 from memsweep.store.file.connect import insert, row
+from memsweep.store.journals import contribute, fact_state
 from memsweep.store.sqlite import sql
-from memsweep.store.sqlite.contributions import contribute, fact_state
+from memsweep.store.sqlite.rows import SqliteRows
 
 
 def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], by: Speaker) -> int:
@@ -36,7 +37,7 @@ def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, 
         key, before = insert(db, sql.ADD_RELATION, values), None
     else:
         key, before = known[0], fact_state(*known[1:])
-    contribute(db, by.act("state", key, before)._replace(value=fact.weight))
+    contribute(SqliteRows(db), by.act("state", key, before)._replace(value=fact.weight))
     return int(key)
 
 
@@ -47,4 +48,4 @@ def mention_again(db: apsw.Connection, chunks: Sequence[int], explicit: Collecti
     for key, text, subject, relation, target, *state in rows:
         if key not in done and any(True for _ in stated(text, [(subject, relation, target)])):
             done.add(key)
-            contribute(db, by.act("mention", key, fact_state(*state)))
+            contribute(SqliteRows(db), by.act("mention", key, fact_state(*state)))

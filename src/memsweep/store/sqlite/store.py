@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.stored import expect, texts
 from memsweep.model.times import moment_or_none
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import registry_sql, revision_sql, search_sql, searching, sql, superseding_sql, trash_sql
+from memsweep.store.sqlite import registry_sql, revision_sql, search_sql, searching, sql, superseding_sql
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
-from memsweep.store.stored import expect, texts
 
 if TYPE_CHECKING:
     from memsweep.model.memory import Memory, MemoryDraft, NewMemory, Remembered, Stats
@@ -53,7 +53,7 @@ class SqliteStore:
         self.workspace_id = workspace_id
         self.path = path
         self._pool = Pool(path, WORKSPACE_MIGRATIONS)
-        self._vectors = VectorIndex(path.with_suffix(""))
+        self._pool.kept = self._vectors = VectorIndex(path.with_suffix(""))
         self._words = WordQuery()
 
     # Most commands need one feature or none, and importing the others would take longer than the command.
@@ -127,11 +127,12 @@ class SqliteStore:
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         from memsweep.store.sqlite import repeats, writing
+        from memsweep.store.sqlite.items import tombstoned
 
         with self._pool.writing() as db:
             if (known := repeats.add_to_existing(db, new)) is not None:
                 return known
-            if one(db, trash_sql.IS_TOMBSTONED, (new.content_hash,)):
+            if tombstoned(db, [new.draft.text]):
                 raise tombstoned_text()
             writing.claim_model(db, model)
             return writing.add_memory(db, new)
@@ -194,9 +195,9 @@ class SqliteStore:
         with self._pool.reading() as db:
             return searching.smaller_kind(db)
 
-    def statements_about(self, asked: FactWords, *, ended: bool, limit: int) -> list[Statement]:
+    def statements_about(self, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int) -> list[Statement]:
         with self._pool.reading() as db:
-            return searching.statements_about(db, asked, ended=ended, limit=limit)
+            return searching.statements_about(db, asked, ended=ended, expired_by=expired_by, limit=limit)
 
     def newest(self, filters: Filters, limit: int) -> list[Candidate]:
         with self._pool.reading() as db:

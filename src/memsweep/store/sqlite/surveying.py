@@ -9,12 +9,12 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.plan import MemoryRow, Survey, SurveyedEntity, SurveyedRelation, spoken_of
+from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.store.sqlite import gc_sql, superseding_sql
 from memsweep.store.surveys import reads_edges, reads_entities, reads_unmentioned_only
 
-_memory_row = partial(tuple.__new__, MemoryRow)  # what `_make` does, without its check of the length
+_memory_row = partial(tuple.__new__, SurveyedMemory)  # what `_make` does, without its check of the length
 _entity_row = partial(tuple.__new__, SurveyedEntity)
 _relation_row = partial(tuple.__new__, SurveyedRelation)
 

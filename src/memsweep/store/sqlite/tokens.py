@@ -6,11 +6,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+from memsweep.model.stored import expect, expect_or_null, texts, to_json
 from memsweep.model.times import from_micros, micros_or_none, moment_or_none, to_micros
 from memsweep.model.token import Token
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.sqlite import registry_sql
-from memsweep.store.stored import expect, expect_or_null, texts, to_json
 
 
 class SqliteTokens:

@@ -38,9 +38,11 @@ class SqliteTrash:
         return self._keys(trash_sql.HELD_BY["memories"], [receipt])
 
     def _keys(self, statement: str, values: Collection[int]) -> list[int]:
-        return [key for (key,) in self._db.execute(statement, (as_list(values),))]
+        return [key for (key,) in self._db.execute(statement, (as_list(values),))] if values else []
 
     def clashes(self, memories: Collection[int]) -> Clashes:
+        if not memories:
+            return Clashes([], [])
         asked = (as_list(memories),)
         files: list[Any] = self._db.execute(trash_sql.CLASHING_FILES, asked).fetchall()
         texts: list[Any] = self._db.execute(trash_sql.SAME_TEXTS, asked).fetchall()
@@ -59,13 +61,16 @@ class SqliteTrash:
         return {key for key, receipt in rows if (key, receipt) in pairs}
 
     def restore(self, back: Selection) -> None:
-        chunks, entities = as_list(back.chunks), as_list(back.entities)
-        self._db.execute(trash_sql.RESTORE_MEMORIES, (as_list(back.memories),))
-        self._db.execute(trash_sql.REINDEX_CHUNKS, (chunks,))
-        self._db.execute(trash_sql.RESTORE_CHUNKS, (chunks,))
-        self._db.execute(trash_sql.RESTORE_ENTITIES, (entities,))
-        self._db.execute(trash_sql.MENTIONS_RETURN_WITH_CHUNKS, (chunks,))
-        self._db.execute(trash_sql.MENTIONS_RETURN_WITH_ENTITIES, (entities,))
+        for statement, keys in (
+            (trash_sql.RESTORE_MEMORIES, back.memories),
+            (trash_sql.REINDEX_CHUNKS, back.chunks),
+            (trash_sql.RESTORE_CHUNKS, back.chunks),
+            (trash_sql.RESTORE_ENTITIES, back.entities),
+            (trash_sql.MENTIONS_RETURN_WITH_CHUNKS, back.chunks),
+            (trash_sql.MENTIONS_RETURN_WITH_ENTITIES, back.entities),
+        ):
+            if keys:
+                self._db.execute(statement, (as_list(keys),))
 
     def hand_over(self, namesakes: Mapping[int, int]) -> None:
         for entity, namesake in sorted(namesakes.items()):

@@ -169,6 +169,20 @@ AUDIT = """
       and (instr(counts, :needle)
            or ((:subject is null or subject = :subject) and substr(counts, 1, length(:rest)) <> :rest))
     order by id desc limit :limit"""
-IS_TOMBSTONED = "select 1 from tombstone where hash = ?"
-TOMBSTONED = "select hash from tombstone where hash in (select unhex(value) from json_each(?))"
 TOMBSTONES = "select memory, at, reason from tombstone order by at desc"
+
+# What is too old to tell of: receipts that were purged, with their plans, and events of the log.
+_SPENT = """
+    (select id from receipt
+     where purged_at < :before and action not in ('merge', 'unmerge')
+       and not exists (select 1 from segment where segment.stash = receipt.id)
+     order by purged_at, id limit :most)"""
+LET_GO = (
+    f"delete from plan_item where plan in (select id from plan where receipt in {_SPENT})",
+    f"delete from plan where receipt in {_SPENT}",
+    f"delete from receipt where id in {_SPENT}",
+    """
+    delete from audit where id in (
+        select id from audit where at < :before and action <> 'backup' and substr(action, 1, 7) <> 'import_'
+        order by at, id limit :most)""",
+)

@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memsweep.forking import new_lock
 from memsweep.regular import WRITING
 from memsweep.store.file.connect import one, row
 from memsweep.store.sqlite import sql
@@ -67,7 +68,7 @@ class VectorIndex:
 
     def __init__(self, stem: Path) -> None:
         self._stem = stem
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._generation: object = None
         self._last = 0
         self._file: Part | None = None
@@ -79,8 +80,7 @@ class VectorIndex:
 
     def forget(self) -> list[Path]:
         """Drop what is held and delete the files, which the next search makes again; those that cannot be deleted."""
-        with self._lock:
-            self._reset(None)
+        self.let_go()
         kept = []
         for path in self._files():
             try:
@@ -88,6 +88,15 @@ class VectorIndex:
             except OSError:
                 kept.append(path)
         return kept
+
+    def held_bytes(self) -> int:
+        file, tail = self._file, self._tail
+        return (0 if file is None else len(file.rows)) + (0 if tail is None else len(tail.part().rows))
+
+    def let_go(self) -> None:
+        """Drop what is held; the next search reads it again."""
+        with self._lock:
+            self._reset(None)
 
     def size_bytes(self) -> int:
         sizes = 0

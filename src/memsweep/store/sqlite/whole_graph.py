@@ -28,9 +28,10 @@ from memsweep.model.times import micros_or_none, to_micros
 from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, GraphSurvey, Imported
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.meta import add_event
+from memsweep.store.journals import note
 from memsweep.store.sqlite import whole_graph_sql
-from memsweep.store.sqlite.contributions import note
 from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.rows import SqliteRows
 
 NewId = Callable[[str], str]
 _ENTITY = ("confidence", "handed_in", "pinned", "created_at", "last_seen")
@@ -135,7 +136,7 @@ class _Loader:
 
     def _note(self, relation: int, before: FactState | None, after: FactState) -> None:
         act = Contribution(relation, "set", self._now, origin=self._origin, before=before, after=after)
-        note(self._db, [act])
+        note(SqliteRows(self._db), [act])
 
     def _free_id(self, prefix: str, wanted: str, taken: str) -> str:
         """The id of the file where it is one of ours and free, trash included; else a new one."""

@@ -26,6 +26,7 @@ from memsweep.model.memory import (
 )
 from memsweep.model.memory_act import Place
 from memsweep.model.revision import Piece
+from memsweep.model.stored import to_json
 from memsweep.model.superseding import Older
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import micros_or_none, to_micros
@@ -36,7 +37,6 @@ from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.stating import mention_again, state_fact
-from memsweep.store.stored import to_json
 
 
 def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
@@ -157,9 +157,10 @@ def _stream(db: apsw.Connection, memory: int, thread: int | None, chunks: int) -
 def placed(
     db: apsw.Connection, memory: int, thread: int | None, pieces: Sequence[Piece]
 ) -> list[tuple[int | None, int | None]]:
-    """Where new chunks of a memory stand: where they say, if all do, or at the next places there are."""
-    if all(piece.stream_position is not None for piece in pieces):
-        return [(piece.stream, piece.stream_position) for piece in pieces]
+    """Where new chunks of a memory stand: where they say, if all do and no other does; or at the next places."""
+    said = [(piece.stream, piece.stream_position) for piece in pieces]
+    if all(place is not None and not one(db, sql.IS_TAKEN, (stream, place, memory)) for stream, place in said):
+        return said
     stream, position = _stream(db, memory, thread, len(pieces))
     return [(stream, None if stream is None else position + index) for index in range(len(pieces))]
 

@@ -38,6 +38,7 @@ class Row:
     stale: bool = False
     superseded: bool = False
     expires_at: datetime | None = None
+    expired: bool = False
     quarantine: str = ""
     kind: str = "memory"
     relevance: float | None = None
@@ -134,6 +135,7 @@ def _row(each: ListedMemory) -> Row:
         stale=each.stale,
         superseded=each.superseded,
         expires_at=each.expires_at,
+        expired=each.expired,
         quarantine=each.quarantine,
         kind=each.kind,
     )

@@ -1,0 +1,109 @@
+"""Memories with their pieces, where they came from, and what they were: declared for every engine. Pure."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NamedTuple
+
+from memsweep.model import columns as c
+from memsweep.model import forms as f
+from memsweep.model.columns import declare
+from memsweep.model.memory_act import MemoryAct
+from memsweep.model.origin import TIERS
+from memsweep.model.revision import Revision
+
+
+class OriginRow(NamedTuple):
+    door: Annotated[str, c.TEXT]
+    client: Annotated[str, c.TEXT.but(in_words=True)]
+    client_version: Annotated[str, c.TEXT.but(in_words=True)]
+    session: Annotated[str, c.TEXT.but(in_words=True)]
+    tool: Annotated[str, c.TEXT.but(in_words=True)]
+    tier: Annotated[str, c.choice(*TIERS).but(remedy=f.to("import"))]
+    key: Annotated[int, c.KEY] = 0
+
+
+class ThreadRow(NamedTuple):
+    id: Annotated[str, c.uid("lost thread {}").but(in_words=True)]
+    key: Annotated[int, c.KEY.but(sql="integer primary key")] = 0
+
+
+class MemoryRow(NamedTuple):
+    """A memory without its pieces."""
+
+    id: Annotated[str, c.uid("mem_lost{}")]
+    text: Annotated[str, c.TEXT]
+    tags: Annotated[tuple[str, ...], c.WORDS.but(default="[]")]
+    source: Annotated[str, c.TEXT.but(default="")]
+    metadata: Annotated[Mapping[str, Any], c.OBJECT]
+    thread: Annotated[int | None, c.MAYBE_LINK]
+    created_at: Annotated[int, c.MOMENT.but(remedy=f.like("updated_at", "last_seen_at"))]
+    updated_at: Annotated[int, c.MOMENT.but(remedy=f.like("created_at", "last_seen_at"))]
+    last_seen_at: Annotated[int | None, c.MAYBE_MOMENT.but(remedy=f.like("updated_at", "created_at"))]
+    expires_at: Annotated[int | None, c.MAYBE_MOMENT]
+    stale: Annotated[bool, c.FLAG]
+    pinned: Annotated[bool, c.KEPT]
+    content_hash: Annotated[bytes, c.HASH.but(remedy=f.hash_of("text"))]
+    version: Annotated[int, c.VERSION]
+    trash: Annotated[int | None, c.TRASH]
+    origin: Annotated[int | None, c.MAYBE_LINK]
+    released_at: Annotated[int | None, c.MAYBE_MOMENT]
+    key: Annotated[int, c.KEY]
+
+
+class MemoryTag(NamedTuple):
+    tag: Annotated[str, c.TEXT.but(remedy=f.drop)]
+    memory: Annotated[int, c.LINK]
+
+
+class ChunkRow(NamedTuple):
+    """A piece of a memory."""
+
+    id: Annotated[str, c.uid("chk_lost{}").but(unique=False)]
+    memory: Annotated[int, c.LINK]
+    position: Annotated[int, c.NUMBER]
+    text: Annotated[str, c.TEXT]
+    start: Annotated[int, c.NUMBER]
+    first_line: Annotated[int, c.NUMBER.but(remedy=f.to(1))]
+    last_line: Annotated[int, c.NUMBER.but(remedy=f.to(1))]
+    hash: Annotated[bytes, c.HASH.but(remedy=f.hash_of("text"))]
+    stream: Annotated[int | None, c.MAYBE_LINK.but(fits=f.or_null(f.whole()))]
+    stream_position: Annotated[int | None, c.MAYBE_NUMBER]
+    symbol: Annotated[str, c.TEXT.but(default="")]
+    symbol_kind: Annotated[str, c.TEXT.but(default="")]
+    words: Annotated[str, c.TEXT.but(default="")]
+    trash: Annotated[int | None, c.TRASH]
+    key: Annotated[int, c.KEY]
+
+
+class VectorRow(NamedTuple):
+    key: Annotated[int, c.KEY.but(sql="integer primary key", in_file="chunk")]
+    data: Annotated[bytes, c.BYTES]
+
+
+class Supersession(NamedTuple):
+    """One memory has taken the place of another."""
+
+    old: Annotated[int, c.LINK]
+    new: Annotated[int, c.LINK]
+    at: Annotated[int, c.MOMENT]
+    origins: Annotated[str, c.TEXT.but(fits=f.bases, remedy=f.to("[]"), default="[]")]
+
+
+ORIGIN = declare(OriginRow, "origin", "Origin")
+THREAD = declare(ThreadRow, "thread", "Thread")
+MEMORY = declare(MemoryRow, "memory", "Memory", bins=True)
+MEMORY_TAG = declare(MemoryTag, "memory_tag", "")
+CHUNK = declare(
+    ChunkRow,
+    "chunk",
+    "Chunk",
+    bins=True,
+    together=(
+        f.Together(
+            ("stream", "stream_position"), lambda row: (row["stream"] is None) == (row["stream_position"] is None)
+        ),
+    ),
+)
+VECTOR = declare(VectorRow, "vector", "Embedding")
+SUPERSESSION = declare(Supersession, "supersession", "")
+REVISION = declare(Revision, "revision", "Revision", known_by=("key",))
+MEMORY_ACT = declare(MemoryAct, "memory_act", "MemoryAct")

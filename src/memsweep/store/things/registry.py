@@ -1,0 +1,72 @@
+"""The registry of a home, and what a workspace says of itself: declared. Pure."""
+
+from typing import Annotated, Any, NamedTuple
+
+from memsweep.model import columns as c
+from memsweep.model import forms as f
+from memsweep.model.columns import declare
+
+
+class WorkspaceRow(NamedTuple):
+    name: Annotated[str, c.WORD.but(remedy=f.lost("lost-{}"))]
+    file: Annotated[str, c.WORD.but(unique=True)]
+    description: Annotated[str, c.TEXT.but(default="")]
+    created_at: Annotated[int, c.MOMENT]
+    deleted_at: Annotated[int | None, c.MAYBE_MOMENT]
+    receipt: Annotated[str | None, c.MAYBE_TEXT]
+    project: Annotated[str, c.TEXT.but(default="")]
+    key: Annotated[int, c.KEY.but(sql="integer primary key")]
+
+
+class Intent(NamedTuple):
+    """What is about to be done to a file, and by whom."""
+
+    file: Annotated[str, c.WORD]
+    action: Annotated[str, c.WORD]
+    owner: Annotated[str, c.WORD]
+
+
+class PendingEvent(NamedTuple):
+    """What the audit log of a file has yet to say."""
+
+    file: Annotated[str, c.WORD]
+    event: Annotated[dict[str, Any], c.OBJECT.but(remedy=f.drop, default=None)]
+    key: Annotated[int, c.KEY.but(sql="integer primary key")]
+
+
+class TokenRow(NamedTuple):
+    """Who may come in over HTTP. Nothing is guessed: what is damaged lets nobody in."""
+
+    digest: Annotated[str, c.WORD]
+    name: Annotated[str, c.WORD]
+    workspaces: Annotated[tuple[str, ...], c.WORDS.but(fits=f.listed(f.word), remedy=f.drop)]
+    read_only: Annotated[bool, c.FLAG.but(remedy=f.drop, default=None)]
+    created_at: Annotated[int, c.MOMENT]
+    expires_at: Annotated[int | None, c.MAYBE_MOMENT.but(remedy=f.drop)]
+    revoked_at: Annotated[int | None, c.MAYBE_MOMENT.but(remedy=f.drop)]
+
+
+class Meta(NamedTuple):
+    """One thing that a workspace says of itself; what its value may be depends on the key."""
+
+    key: Annotated[str, c.WORD.but(in_file="key")]
+    value: Annotated[Any, c.TEXT.but(sql="", fits=lambda value: True, remedy=f.drop, null=True)]
+
+
+META = declare(Meta, "meta", "Workspace")
+META_VALUES: dict[str, c.Column] = {
+    "workspace": c.WORD,
+    "description": c.TEXT,
+    "created_at": c.MOMENT,
+    "deleted_at": c.MAYBE_MOMENT,
+    "model": c.WORD.but(fits=f.model),
+    "staged_model": c.TEXT.but(remedy=f.drop),
+    # one that no vector file has
+    "vector_generation": c.MAYBE_NUMBER.but(remedy=lambda damaged, row: row["now"]),
+}
+REGISTRY = (
+    declare(WorkspaceRow, "workspace", ""),
+    declare(Intent, "intent", ""),
+    declare(PendingEvent, "pending_event", ""),
+    declare(TokenRow, "token", "Token"),
+)
