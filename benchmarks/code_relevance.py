@@ -6,7 +6,7 @@ Asked of each release in the folder are what was written about it (the titles of
 `data/code_questions.json`, `data/code_searches.json`) and what it cannot answer: `data/nothing.json`, the questions to
 the week and to the open scenes of `precision.py`, and what was written about the other projects. Right are pieces of
 the files that answer, wrong are the best pieces that are found for anything else. Prints the row for
-`CODE_CALIBRATIONS` in `remember/relevance.py` of the model that is set (`MEMSWEEP_EMBEDDING_PROVIDER`; `--words` leaves
+`CODE_CALIBRATIONS` in `memory/relevance.py` of the model that is set (`MEMSWEEP_EMBEDDING_PROVIDER`; `--words` leaves
 the model out), and for several
 choices of the least odds how many questions are answered, and how many of the others are met with silence, each project
 by what was fitted on the others. `--held-out` judges the titles of `data/code_reports_held_out.json`, and questions to
@@ -29,11 +29,10 @@ import numpy.typing as npt
 from changes import Item, unpacked, written
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
-from memsweep.model.search import Filters
-from memsweep.remember.choosing import CONSIDERED, OF_FILES
-from memsweep.remember.judging import Judge
-from memsweep.remember.ranking import look_at, rank
-from memsweep.remember.relevance import (
+from memsweep.memory.choosing import CONSIDERED, OF_FILES
+from memsweep.memory.judging import Judge
+from memsweep.memory.ranking import look_at, rank
+from memsweep.memory.relevance import (
     MOST_WORDS,
     Asked,
     Calibration,
@@ -41,6 +40,7 @@ from memsweep.remember.relevance import (
     calibration_for,
     evidence_of,
 )
+from memsweep.model.search import Filters
 from memsweep.settings import load_settings
 
 Floats = npt.NDArray[np.float64]

@@ -27,7 +27,7 @@ from uuid import uuid4
 from common import DEFAULT_DATA, Figure, at_least, conversations_from, show_figures, table, write_json
 from memsweep import Memory
 from memsweep.app import App, make_app
-from memsweep.remember.names import find_names
+from memsweep.memory.names import find_names
 from memsweep.settings import load_settings
 
 DATA = Path(__file__).parent / "data"

@@ -2,7 +2,7 @@
 
 python benchmarks/relevance.py [--json FILE]
 
-Prints the row for `CALIBRATIONS` in `remember/relevance.py` of the model that is set (`MEMSWEEP_EMBEDDING_PROVIDER`),
+Prints the row for `CALIBRATIONS` in `memory/relevance.py` of the model that is set (`MEMSWEEP_EMBEDDING_PROVIDER`),
 or the row `READ` if a reader is set (`MEMSWEEP_SEARCH_READER`), which does without the cosine and the words that are
 met: with them near misses come back. That row is fitted on some questions of the scenes that `train_reader.py` leaves
 out, too. `--words` leaves the embedding model out. Prints, too, what a relevance turned out to mean in the scenes that
@@ -25,10 +25,10 @@ import numpy.typing as npt
 
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
+from memsweep.memory.judging import Judge
+from memsweep.memory.ranking import look_at, rank
+from memsweep.memory.relevance import Asked, Calibration, Evidence, calibration_for, evidence_of, names_in
 from memsweep.model.search import Filters
-from memsweep.remember.judging import Judge
-from memsweep.remember.ranking import look_at, rank
-from memsweep.remember.relevance import Asked, Calibration, Evidence, calibration_for, evidence_of, names_in
 from memsweep.settings import load_settings
 from precision import OPEN_CASES
 from scenes import load_scenes

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from common import DEFAULT_DATA, Figure, at_most, conversations_from, percentile, show_figures, table, write_json
 from memsweep.app import make_app
-from memsweep.redact.find import find, redacted
+from memsweep.secrets.find import find, redacted
 from memsweep.settings import load_settings
 
 TARGET_MS = 0.2

@@ -34,7 +34,7 @@ from common import (
     write_json,
 )
 from memsweep import Memory, open_memory
-from memsweep.remember import ranking
+from memsweep.memory import ranking
 from memsweep.store.file import words
 
 WORKSPACE = "large"

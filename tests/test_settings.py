@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsweep.collector.strategies import STRATEGIES
 from memsweep.errors import BadInput, BadSetting
-from memsweep.gc.strategies import STRATEGIES
 from memsweep.model.strategies import RULES
 from memsweep.settings import Settings, config_file, load_settings
 from memsweep.settings.example import example_file

@@ -39,14 +39,14 @@ if TYPE_CHECKING:
     from memsweep.code.sandbox import Sandbox
     from memsweep.embed.local import LocalEmbedder
     from memsweep.embed.protocol import Embedder, Reader
+    from memsweep.memory.listings import Listings
+    from memsweep.memory.sightings import Sightings
     from memsweep.model.audit import TrashPage
     from memsweep.model.care import Restored, RestoreRequest
     from memsweep.model.memory import Workspace
     from memsweep.model.plan import Undone
     from memsweep.model.quarantine import Quarantine
     from memsweep.operation import Sync
-    from memsweep.remember.listings import Listings
-    from memsweep.remember.sightings import Sightings
     from memsweep.services.adopt import AdoptService
     from memsweep.services.projects import Projects
     from memsweep.services.tokens import TokenService
@@ -346,14 +346,14 @@ class App:
     @cached_property
     def listings(self) -> Listings:
         """Rankings of the last searches, for their next pages."""
-        from memsweep.remember.listings import Listings
+        from memsweep.memory.listings import Listings
 
         return Listings()
 
     @cached_property
     def sightings(self) -> Sightings:
         """What searches returned and the stores have yet to note."""
-        from memsweep.remember.sightings import Sightings
+        from memsweep.memory.sightings import Sightings
 
         return Sightings()
 
@@ -376,9 +376,8 @@ class App:
                 self.reader.read("warm", ["up"])
         import numkong  # noqa: F401
 
-        import memsweep.redact.find
-        import memsweep.remember.recall
-        import memsweep.remember.remember  # noqa: F401
+        import memsweep.memory.recall
+        import memsweep.memory.remember  # noqa: F401
 
         with suppress(MemsweepError):
             _ = self._engine

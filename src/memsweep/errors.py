@@ -59,7 +59,7 @@ class MemsweepError(Exception):
 
 def brief(sentence: str) -> str:
     """A sentence that repeats no secret, and only the two ends of a value that is too long to be read."""
-    from memsweep.redact.find import redacted  # late: most commands end without an error
+    from memsweep.secrets.find import redacted  # late: most commands end without an error
 
     sentence = redacted(sentence)[0]
     if not sentence.isascii():  # half of a surrogate pair cannot be printed

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.gc.test_command_line import on_a_terminal
+from tests.collector.test_command_line import on_a_terminal
 from tests.house.tree import ROOT
 from tests.support.commands import memsweep
 

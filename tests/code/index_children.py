@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import memsweep.library
-import memsweep.remember.recall
+import memsweep.memory.recall
 import memsweep.store.sqlite.engine  # noqa: F401
 from memsweep.code import index
 from memsweep.code.sandbox import Sandbox

@@ -11,7 +11,7 @@ import pytest
 from memsweep.app import App, Memory
 from memsweep.model.code import IndexResult
 from tests.code.trees import grow
-from tests.redact.test_ways_in import AWS, AWS_MARK, GITHUB, assert_gone
+from tests.secrets.test_ways_in import AWS, AWS_MARK, GITHUB, assert_gone
 from tests.support.engines import on_every_engine
 
 BLOCK = "-----BEGIN PRIVATE KEY-----\n" + ("Qk1" * 20 + "\n") * 3 + "-----END PRIVATE KEY-----"

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App, Memory
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.context import ContextSegment
 from memsweep.context.service import ContextWindow
 from memsweep.errors import AlreadyExists, BadInput, Conflict, NotFound, Unconfirmed
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.report.collector import undone
 from tests.context.windows import active, problems, some, stashed
 from tests.support.engines import on_every_engine

@@ -19,8 +19,8 @@ from memsweep.embed import minilm
 from memsweep.embed.minilm import MiniLMEmbedder
 from memsweep.embed.packaged import windows as windows_of
 from memsweep.errors import BadSetting, EmbedderError, ModelMismatch, install_extra
+from memsweep.memory.fusion import WEIGHTS_OF_MODELS
 from memsweep.model.memory import EmbeddingModel
-from memsweep.remember.fusion import WEIGHTS_OF_MODELS
 from tests.support import contents, store_files
 from tests.support.commands import Ran, run
 from tests.support.counts import rounds

@@ -13,8 +13,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from memsweep.collector.collect import CollectorDependencies
 from memsweep.errors import MemsweepError
-from memsweep.gc.collect import CollectorDependencies
 from memsweep.model.care import RestoreRequest
 from memsweep.model.ids import make_id
 from memsweep.store.falkor import reading, row_codec
@@ -23,7 +23,7 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import portable
 from memsweep.store.protocol import Engine, Store
 from memsweep.store.sqlite.engine import SqliteEngine
-from tests.gc.stores import NOW, Place, StoreSpec, embed, store_with
+from tests.collector.stores import NOW, Place, StoreSpec, embed, store_with
 from tests.support import store_files
 from tests.support.engines import falkor_server
 

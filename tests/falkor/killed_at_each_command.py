@@ -23,16 +23,16 @@ from typing import Any
 import redis
 from redis.connection import AbstractConnection
 
-from memsweep.gc import collect
+from memsweep.collector import collect
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.split import SplitRequest
 from memsweep.model.care import RestoreRequest
 from memsweep.model.memory import NamedThing
 from memsweep.store.falkor.engine import FalkorEngine
+from tests.collector.killed_at_each_step import GONE, OPERATIONS, SPEC, Operation
+from tests.collector.stores import NOW, store_with
 from tests.falkor.both_engines import Side
-from tests.gc.killed_at_each_step import GONE, OPERATIONS, SPEC, Operation
-from tests.gc.stores import NOW, store_with
 from tests.support.counts import some_of, turns
 
 MERGED = ["ring one", "ring two"]

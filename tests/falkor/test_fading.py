@@ -10,8 +10,8 @@ import pytest
 
 from memsweep.app import App, make_app
 from memsweep.clock import now
-from memsweep.gc import collect
-from memsweep.gc.collect import CollectorDependencies
+from memsweep.collector import collect
+from memsweep.collector.collect import CollectorDependencies
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from tests.support.engines import ENGINES, Home

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 
 from memsweep.app import make_app
-from memsweep.gc import collect
+from memsweep.collector import collect
 from memsweep.model.plan import PlanItem
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher
 from memsweep.store.falkor.rows import queries_of
 from memsweep.store.rows import Find
+from tests.collector.stores import Link, Note, StoreSpec, Thing
 from tests.falkor.both_engines import Side, both_engines
-from tests.gc.stores import Link, Note, StoreSpec, Thing
 from tests.support import falkor
 from tests.support.engines import Home, falkor_server
 from tests.support.inside import store_of

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memsweep.gc import collect, review, run
-from memsweep.gc import purge as purging
-from memsweep.gc.chosen import plan_chosen
-from memsweep.gc.explain import explain
-from memsweep.gc.receipts import receipts
-from memsweep.gc.strategies.rule import Fading
+from memsweep.collector import collect, review, run
+from memsweep.collector import purge as purging
+from memsweep.collector.chosen import plan_chosen
+from memsweep.collector.explain import explain
+from memsweep.collector.receipts import receipts
+from memsweep.collector.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.split import SplitRequest
@@ -29,9 +29,9 @@ from memsweep.model.memory import NamedThing
 from memsweep.model.operation import Operation
 from memsweep.model.plan import Plan, Receipt
 from memsweep.model.strategies import QUICK, WITHOUT_QUESTION
+from tests.collector.random_stores import random_stores
+from tests.collector.stores import NOW, Link, Note, StoreSpec, Thing
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.gc.random_stores import random_stores
-from tests.gc.stores import NOW, Link, Note, StoreSpec, Thing
 from tests.support import falkor
 from tests.support.counts import rounds
 from tests.support.memory_disk import MEMORY_DISK

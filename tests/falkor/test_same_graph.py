@@ -33,10 +33,10 @@ from memsweep.model.memory import (
 from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import content_hash
 from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
+from tests.collector.random_stores import random_stores
+from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.falkor.test_same_as_sqlite import Acting
-from tests.gc.random_stores import random_stores
-from tests.gc.stores import NOW, StoreSpec
 from tests.support import falkor
 from tests.support.counts import rounds
 

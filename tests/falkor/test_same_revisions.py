@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from memsweep.gc import collect, update
+from memsweep.collector import collect, update
+from tests.collector.killed_at_each_step import NOTE, SECRET, SPEC, TELLING, new_text
+from tests.collector.stores import Link, Note, StoreSpec, Thing
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.gc.killed_at_each_step import NOTE, SECRET, SPEC, TELLING, new_text
-from tests.gc.stores import Link, Note, StoreSpec, Thing
 from tests.support import falkor
 
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")

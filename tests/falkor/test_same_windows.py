@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memsweep.collector import collect
+from memsweep.collector import purge as purging
 from memsweep.context.dependencies import window_dependencies
 from memsweep.context.service import ContextWindow
-from memsweep.gc import collect
-from memsweep.gc import purge as purging
 from memsweep.model.operation import Operation
 from memsweep.model.segment import ContextSegment
 from memsweep.operation import Calls
 from memsweep.settings import load_settings
 from memsweep.store.falkor import reading, row_codec
 from memsweep.store.file import portable
+from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.gc.stores import NOW, StoreSpec
 from tests.support import falkor, store_files
 from tests.support.counts import rounds
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from memsweep.app import Memory
 from memsweep.code.sandbox import Sandbox
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import MemsweepError
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.audit import AuditEvent
 from tests.code.indexed_workspace import IndexedWorkspace
 from tests.support import store_files

@@ -22,8 +22,8 @@ from typing import Any
 
 from memsweep import clock
 from memsweep.app import App, Memory, make_app
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import MemsweepError
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.graph.exchange import FORMS
 from memsweep.graph.facts import SORTS, Neighbourhood
 from memsweep.graph.whole_graph import Queried

@@ -18,8 +18,8 @@ from typing import Any
 
 from memsweep import clock
 from memsweep.app import App, make_app
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import MemsweepError
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.settings import load_settings
 from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor.killed_at_each_command import Bench, KillSwitch

@@ -23,12 +23,12 @@ import apsw
 
 from memsweep import clock
 from memsweep.app import App, make_app
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import MemsweepError
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.settings import load_settings
+from tests.collector.stores import broken
 from tests.faults import doors
 from tests.faults.model import Kept, Model, Refused, Saved
-from tests.gc.stores import broken
 from tests.support import store_files
 from tests.support.memory_disk import MEMORY_DISK
 

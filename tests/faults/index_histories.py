@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from memsweep.code.sandbox import Sandbox
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import MemsweepError
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.services.memory import Memory
 from tests.code.indexed_workspace import IndexedWorkspace
 from tests.support import store_files

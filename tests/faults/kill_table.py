@@ -13,7 +13,7 @@ from typing import Any, Literal
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from tests.faults.doors import Act
-from tests.redact.lines import positives
+from tests.secrets.lines import positives
 from tests.support import store_files
 
 Given = Mapping[str, Any]

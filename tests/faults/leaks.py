@@ -10,10 +10,10 @@ from random import Random
 from typing import Any
 
 from memsweep.app import make_app
-from memsweep.redact.find import find
+from memsweep.secrets.find import find
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
-from tests.redact.lines import negatives, positives
+from tests.secrets.lines import negatives, positives
 
 NAME = "leaks"
 OPERATIONS = 12

@@ -15,10 +15,10 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
+from memsweep.collector import collect
+from memsweep.collector import purge as purging
+from memsweep.collector.strategies.rule import Fading
 from memsweep.errors import Conflict, MemsweepError
-from memsweep.gc import collect
-from memsweep.gc import purge as purging
-from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.split import SplitRequest
@@ -38,8 +38,8 @@ from memsweep.model.text import content_hash
 from memsweep.store.falkor import reading
 from memsweep.store.file import portable
 from memsweep.store.sqlite.engine import SqliteEngine
+from tests.collector.stores import DIMENSION, NOW, Link, Note, StoreSpec, Thing, store_with
 from tests.falkor.both_engines import Side, both_engines, unnumbered
-from tests.gc.stores import DIMENSION, NOW, Link, Note, StoreSpec, Thing, store_with
 from tests.support import store_files
 
 Row = dict[str, Any]

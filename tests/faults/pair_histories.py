@@ -24,12 +24,12 @@ from typing import Any
 
 from memsweep.app import App, Memory, called_by
 from memsweep.code.sandbox import Sandbox
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import MemsweepError
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.origin import Origin
 from memsweep.settings import load_settings
 from tests.code.indexed_workspace import CountingEmbedder
-from tests.redact.test_ways_in import AWS
+from tests.secrets.test_ways_in import AWS
 from tests.support import store_files
 from tests.support.engines import Home
 from tests.support.memory_disk import MEMORY_DISK

@@ -15,9 +15,9 @@ from typing import Any
 from memsweep.app import make_app
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
+from tests.collector.killed_at_each_step import KillSwitch
 from tests.faults.kills import in_child
 from tests.faults.leaks import DOORS, Leaks
-from tests.gc.killed_at_each_step import KillSwitch
 from tests.support import store_files
 
 NAME = "redactions"

@@ -14,8 +14,8 @@ from functools import cache
 from pathlib import Path
 
 from memsweep.app import App
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import StoreError
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.schedule.background import Background
 from tests.faults import lab
 

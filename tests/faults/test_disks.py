@@ -143,7 +143,7 @@ def test_a_home_of_another_account_is_refused_but_to_root() -> None:
         os.chown(folder, 12345, -1)
         assert private_home(Path(folder)) == Path(folder)
         code = (
-            "import os, sys, memsweep.places as p, memsweep.redact.find;"
+            "import os, sys, memsweep.places as p, memsweep.secrets.find;"
             " os.seteuid(12346); p.private_home(p.Path(sys.argv[1]))"
         )
         done = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=False)

@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 
-from tests.gc.stores import broken
+from tests.collector.stores import broken
 from tests.support import store_files
 
 View = dict[str, Counter[str]]

@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memsweep.clock import new_id
+from memsweep.memory.draft import make_draft
+from memsweep.memory.remember import remember
 from memsweep.model.decay import Rates
 from memsweep.model.times import to_micros
-from memsweep.remember.draft import make_draft
-from memsweep.remember.remember import remember
 from tests.support.engines import on_every_engine
 from tests.support.inside import app_of, dump_of
 from tests.support.store_files import file_of, problems

@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
+from memsweep.collector import collect
+from memsweep.collector import purge as purging
+from memsweep.collector.strategies.rule import Fading
 from memsweep.errors import Conflict
-from memsweep.gc import collect
-from memsweep.gc import purge as purging
-from memsweep.gc.strategies.rule import Fading
 from memsweep.graph import facts as graph
 from memsweep.graph.facts import GraphDependencies
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import NamedThing
 from memsweep.services.memory import Memory
+from tests.collector.stores import NOW, Link, Note, StoreSpec, Thing
 from tests.falkor.both_engines import Side
 from tests.faults.merge_histories import Seen, open_store, run, seen, state
-from tests.gc.stores import NOW, Link, Note, StoreSpec, Thing
 from tests.support import store_files
 from tests.support.contents import facts
 from tests.support.counts import rounds

@@ -7,8 +7,8 @@ from itertools import permutations
 import pytest
 
 from memsweep.app import Memory, called_by
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import Conflict
-from memsweep.gc.collect import CLEAR_PHRASE
 from memsweep.model.origin import Origin
 from tests.support import contents
 from tests.support.engines import on_every_engine

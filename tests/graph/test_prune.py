@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from memsweep.app import App
 from memsweep.clock import now
+from memsweep.collector import collect
+from memsweep.collector.planner import make_plan
+from memsweep.collector.strategies.rule import Fading, Options
 from memsweep.errors import BadInput, Conflict, Unconfirmed
-from memsweep.gc import collect
-from memsweep.gc.planner import make_plan
-from memsweep.gc.strategies.rule import Fading, Options
 from memsweep.model.decay import faded
 from memsweep.model.plan import Survey, SurveyedEntity, SurveyedRelation
 from memsweep.model.times import to_micros

@@ -18,8 +18,8 @@ from tests.support.patterns import Used, attacks, growth, patterns
 
 _ASKING = frozenset({"compile", "match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer"})
 # Patterns that are made while we run: of wildcards, and never of plain stars (memsweep/model/wildcards.py).
-# Those of redact/rule.py are made for its tables, where they are found and timed.
-_MADE_LATER = {"code/gitignore.py", "code/exclude.py", "store/falkor/cypher.py", "redact/rule.py"}
+# Those of secrets/rule.py are made for its tables, where they are found and timed.
+_MADE_LATER = {"code/gitignore.py", "code/exclude.py", "store/falkor/cypher.py", "secrets/rule.py"}
 
 KNOWN_TO_BE_SLOW = [
     r"(a+)+b",

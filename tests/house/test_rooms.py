@@ -14,9 +14,9 @@ MOST_FUNCTION_LINES = 60
 
 # Decisions are pure: what they need of the world is handed in.
 PURE = re.compile(
-    r"(model|redact|report)/.*|errors\.py|remember/(draft|filters|chunking|names|fusion)\.py"
+    r"(model|secrets|report)/.*|errors\.py|memory/(draft|filters|chunking|names|fusion)\.py"
     r"|store/(file|sqlite)/(\w*sql|schema|script)\.py|store/falkor/(\w*cypher|schema|wire)\.py"
-    r"|server/schema\.py|gc/(planner|roots|strategies/.*)\.py"
+    r"|server/schema\.py|collector/(planner|roots|strategies/.*)\.py"
     r"|graph/(batch|walk|status|validate|communities|briefing|building|exchange/.*)\.py|context/(?!(service|receipts|counting)\.py).*"
     r"|adopt/(clients|notes|dead|stranded|changing|mirror|codec|restoring)\.py"
     r"|schedule/(cron|runs)\.py|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"

@@ -63,7 +63,7 @@ _PLURAL = re.compile(
 # What agents know word for word from the first design of `prune_memory`, and numbers that are never one.
 _WORD_FOR_WORD = {
     "report/collector.py",
-    "gc/planner.py",
+    "collector/planner.py",
     "graph/whole_graph.py",
     "context/plan.py",
 }

@@ -181,7 +181,7 @@ def test_every_command_and_option_that_a_message_names_is_there(commands, senten
                 seen += 1
                 assert options <= commands[command] | {"--help"}, f"{place}: memsweep {command} has no {options}"
         loose = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", said)) - {"--", "--profile"}
-        if not place.startswith(("code/", "redact/", "store/falkor", "embed/")):  # which speak to other programs
+        if not place.startswith(("code/", "secrets/", "store/falkor", "embed/")):  # which speak to other programs
             assert loose <= known | {"--help"}, f"{place}: {loose - known}"
     assert seen > 20, "commands are not found any more"
 

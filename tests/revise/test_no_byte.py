@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.app import App, Memory, make_app
 from memsweep.settings import load_settings
-from tests.redact.test_ways_in import AWS, GITHUB
+from tests.secrets.test_ways_in import AWS, GITHUB
 from tests.support import falkor
 from tests.support.waiting import wait_for
 

@@ -11,8 +11,8 @@ import pytest
 
 from memsweep.app import App, Memory
 from memsweep.errors import Conflict
-from tests.redact.lines import positives
-from tests.redact.test_ways_in import AWS, AWS_MARK, GITHUB
+from tests.secrets.lines import positives
+from tests.secrets.test_ways_in import AWS, AWS_MARK, GITHUB
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 from tests.support.store_files import rows_in

@@ -13,7 +13,7 @@ from memsweep.app import App, Memory, called_by
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
 from memsweep.model.origin import Origin
 from memsweep.model.plan import Totals
-from tests.redact.test_ways_in import AWS
+from tests.secrets.test_ways_in import AWS
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App
-from tests.redact.test_ways_in import AWS, AWS_MARK
+from tests.secrets.test_ways_in import AWS, AWS_MARK
 from tests.support.client import MODES, ToolFailed, connected
 from tests.support.embedding_server import EmbeddingServer
 from tests.support.engines import on_every_engine

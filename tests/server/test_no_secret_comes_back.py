@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.redact.test_ways_in import AWS, AWS_MARK
+from tests.secrets.test_ways_in import AWS, AWS_MARK
 from tests.server.test_long_values import SMALL
 from tests.support.client import MODES, ServerClient, ToolFailed, connected
 from tests.support.commands import Ran

@@ -22,7 +22,7 @@ from memsweep.app import App
 from memsweep.server.descriptors import room_in
 from memsweep.server.envelope import LongLine
 from memsweep.server.pipes import Lines
-from tests.redact.test_ways_in import AWS
+from tests.secrets.test_ways_in import AWS
 from tests.support import contents
 from tests.support.client import raw_server
 from tests.support.commands import MEMSWEEP, environment

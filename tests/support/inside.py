@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memsweep.app import App, Memory
 from memsweep.clock import now
-from memsweep.gc.collect import CollectorDependencies
+from memsweep.collector.collect import CollectorDependencies
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.whole_graph import WholeGraphDependencies, read_graph
 from memsweep.model.whole_graph import GraphDump

@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from memsweep.app import Memory
-from memsweep.gc.collect import CLEAR_PHRASE
+from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.web.login import Grant
 from tests.support.engines import on_every_engine
 

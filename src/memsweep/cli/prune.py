@@ -13,18 +13,18 @@ from typer import Argument, Option
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_json, show_way_back, with_app
 from memsweep.cli.options import BackupFile, Cursor, Id, Limit, MemoryId, SavedPlan, Yes
+from memsweep.collector.collect import refuse_other_strategy
 from memsweep.errors import Unconfirmed
-from memsweep.gc.collect import refuse_other_strategy
 from memsweep.model.adopt import CLIENT_RECEIPT
 from memsweep.model.paging import cursor_at
 from memsweep.model.strategies import DEFAULT, NAMES, SECRETS
 from memsweep.model.text import counted, excerpt
-from memsweep.redact.find import redacted
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
 from memsweep.report.counts import amount, named, nonzero
 from memsweep.report.reasons import why
 from memsweep.report.redactions import places
+from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

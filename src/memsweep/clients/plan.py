@@ -14,8 +14,8 @@ from memsweep.clients import jsonc, toml_table
 from memsweep.clients.jsonc import CannotEdit
 from memsweep.clients.table import CLIENTS, Client, Platform, folders
 from memsweep.errors import BadInput
-from memsweep.redact.find import redacted
 from memsweep.regular import read_regular
+from memsweep.secrets.find import redacted
 
 NAME = "memsweep"
 _LONGEST = 64 * 1024**2

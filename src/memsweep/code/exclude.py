@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from memsweep.model.wildcards import ANYTHING, IN_NAME, expression
-from memsweep.redact.find import find
+from memsweep.secrets.find import find
 
 SECRET_PATTERNS: tuple[str, ...] = (
     ".env*",

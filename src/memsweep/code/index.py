@@ -33,7 +33,7 @@ from memsweep.errors import Conflict, ModelMismatch
 from memsweep.model.code import FileChunk, FileMark, FileSkip, FileWrite, IndexResult, KnownFile, RunEnd
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import content_hash, listed
-from memsweep.redact.find import find, redacted
+from memsweep.secrets.find import find, redacted
 from memsweep.store.protocol import Store
 
 Progress = Callable[[int, int], None]

@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
 
 def failure(error: Exception) -> str:
     """What the record says of it."""
-    from memsweep.redact.find import redacted  # late: the rules take long to load
+    from memsweep.secrets.find import redacted  # late: the rules take long to load
 
     return redacted(f"failed: {type(error).__name__}: {error!s:.200}")[0]
 

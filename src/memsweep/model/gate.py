@@ -8,7 +8,7 @@ from typing import Any
 from memsweep.errors import BadInput
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import listed
-from memsweep.redact.find import find, redacted
+from memsweep.secrets.find import find, redacted
 
 _LONGEST_NAME = 80
 

@@ -101,7 +101,7 @@ def without_secrets(origin: Origin) -> Origin:
     names = {name: getattr(origin, name) for name in ("client", "version", "session", "tool")}
     if all(map(_PLAIN.fullmatch, names.values())):
         return origin
-    from memsweep.redact.find import redacted  # the rules take long to load
+    from memsweep.secrets.find import redacted  # the rules take long to load
 
     names = {name: redacted(value)[0] for name, value in names.items()}
     return replace(origin, **names | {"session": renamed_session(origin.session, names["session"])})

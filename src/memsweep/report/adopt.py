@@ -20,8 +20,8 @@ from memsweep.model.adopt import (
 )
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
-from memsweep.redact.find import redacted
 from memsweep.report.typed import TypedDict
+from memsweep.secrets.find import redacted
 
 
 class AdoptAnswer(TypedDict):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
-from memsweep.redact.find import redacted
 from memsweep.report import redactions
 from memsweep.report.counts import amount
+from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
     from memsweep.model.memory import Memory, Stats

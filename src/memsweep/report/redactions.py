@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
-from memsweep.redact.find import redacted
 from memsweep.report.counts import Counts, amount
+from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Plan, Receipt

@@ -12,8 +12,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import local_now, now
+from memsweep.collector.strategies import resolve
 from memsweep.errors import BadSetting, MemsweepError
-from memsweep.gc.strategies import resolve
 from memsweep.model.times import iso
 from memsweep.operation import Sync
 from memsweep.schedule import runs

@@ -9,16 +9,16 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from memsweep.collector import collect, run
+from memsweep.collector.planner import CAP_FROM, CAP_SHARE, KINDS, over_cap
 from memsweep.errors import MemsweepError
-from memsweep.gc import collect, run
-from memsweep.gc.planner import CAP_FROM, CAP_SHARE, KINDS, over_cap
 from memsweep.model.plan import Totals
 from memsweep.model.text import counted, listed
 from memsweep.report.counts import amount
 
 if TYPE_CHECKING:
-    from memsweep.gc.collect import CollectorDependencies
-    from memsweep.gc.run import Outlook
+    from memsweep.collector.collect import CollectorDependencies
+    from memsweep.collector.run import Outlook
     from memsweep.schedule.cron import Cron
 
 logger = logging.getLogger("memsweep.schedule")

@@ -108,7 +108,7 @@ def _brief(error: ErrorData) -> ErrorData:
 
 
 def _brief_value(value: Any, room: int = _DATA_ECHO) -> Any:
-    from memsweep.redact.find import redacted  # late: a server starts without its patterns
+    from memsweep.secrets.find import redacted  # late: a server starts without its patterns
 
     return clipped(visible(redacted(value)[0]), room) if isinstance(value, str) else value
 

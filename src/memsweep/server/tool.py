@@ -129,7 +129,7 @@ class MemsweepTool(Tool):
                 return _invalid(error)
             case ToolError():  # of the SDK: an answer to our question that is none
                 return "the client's answer could not be read; nothing was changed."
-        from memsweep.redact.find import redacted  # late: a server starts without its patterns
+        from memsweep.secrets.find import redacted  # late: a server starts without its patterns
 
         trace = redacted("".join(traceback.format_exception(error)))[0]  # which may repeat what was handed in
         logger.error("tool %s failed\n%s", self.name, trace)

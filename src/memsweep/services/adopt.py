@@ -124,7 +124,7 @@ class AdoptService(Generic[Mode]):
         )
 
     def _redacted(self, text: str) -> str:
-        from memsweep.redact.find import redacted
+        from memsweep.secrets.find import redacted
 
         return redacted(text)[0] if self._settings.secrets.action_for("", "adopt") in ("redact", "refuse") else text
 
@@ -137,7 +137,7 @@ def _scope(project: Folder, all_projects: bool) -> Scope:
 
 def _contradicting(texts: Sequence[str]) -> Iterator[tuple[int, int, tuple[tuple[str, str], ...]]]:
     """Pairs that cannot both hold, as `add_memory` finds them."""
-    from memsweep.remember.agreement import judged, said
+    from memsweep.memory.agreement import judged, said
 
     known = [(at, statement) for at, text in enumerate(texts) if (statement := said(text))]
     for number, (at, statement) in enumerate(known):

@@ -15,9 +15,9 @@ from memsweep.model.text import counted
 from memsweep.operation import SUSPECTS, Mode, operation
 
 if TYPE_CHECKING:
+    from memsweep.memory.reembed import Progress
     from memsweep.model.care import Backup, Checkup, Compaction
     from memsweep.model.memory import EmbeddingModel, NewPiece
-    from memsweep.remember.reembed import Progress
     from memsweep.services.access import Access
 
 
@@ -32,12 +32,12 @@ class CareService(Generic[Mode]):
     def doctor(self, *, repair: bool = False) -> Checkup:
         """Check every invariant of the workspace and its home; `repair` repairs what can be repaired without loss."""
         from memsweep.care.doctor import DoctorDependencies, doctor
-        from memsweep.remember.names import find_names
+        from memsweep.memory.names import find_names
 
         access = self._access
 
         def cut(text: str) -> Sequence[NewPiece]:
-            from memsweep.remember.remember import ChunkSize, pieces
+            from memsweep.memory.remember import ChunkSize, pieces
 
             chunking = access.settings.chunking
             return pieces(access.app.local_model, text, new_id, ChunkSize(chunking.size, chunking.overlap))
@@ -61,7 +61,7 @@ class CareService(Generic[Mode]):
 
     def _remarks(self) -> list[str]:
         """Return what is no damage: how many secrets the rules find in what is stored, never which."""
-        from memsweep.gc.secret_places import count
+        from memsweep.collector.secret_places import count
 
         try:
             store = self._access.found()
@@ -100,6 +100,6 @@ class CareService(Generic[Mode]):
     @operation
     def reembed(self, progress: Progress = lambda done, total: None) -> int:
         """Recompute every embedding with the configured model; returns how many."""
-        from memsweep.remember.reembed import reembed
+        from memsweep.memory.reembed import reembed
 
         return reembed(self._access.store, self._access.app.embedder, progress)

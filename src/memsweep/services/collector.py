@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 from memsweep.clock import new_id
 
 if TYPE_CHECKING:
-    from memsweep.gc.collect import CollectorDependencies
-    from memsweep.gc.strategies.rule import Fading
+    from memsweep.collector.collect import CollectorDependencies
+    from memsweep.collector.strategies.rule import Fading
+    from memsweep.memory.names import Name
     from memsweep.model.workspace import EmbeddingModel
-    from memsweep.remember.names import Name
     from memsweep.services.access import Access
 
 
 def collector(access: Access[Any], actor: str | None = None) -> CollectorDependencies:
     """What the steps of `gc.collect` need; `actor` is whoever calls, unless given."""
-    from memsweep.gc.collect import CollectorDependencies
+    from memsweep.collector.collect import CollectorDependencies
 
     settings, store = access.settings.gc, access.store
     access.app.sightings.flush(store)  # what was read until now is not garbage
@@ -47,14 +47,14 @@ def _embed(access: Access[Any], texts: Sequence[str]) -> tuple[EmbeddingModel, l
 
 
 def _find_names(texts: Sequence[str]) -> Sequence[Name]:
-    from memsweep.remember.names import find_names
+    from memsweep.memory.names import find_names
 
     return find_names(texts)
 
 
 def fading(access: Access[Any]) -> Fading:
     """How fast facts fade, and below what they are garbage, as the settings say."""
-    from memsweep.gc.strategies.rule import Fading
+    from memsweep.collector.strategies.rule import Fading
 
     graph = access.settings.graph
     return Fading(graph.decay(), graph.node_threshold, graph.edge_threshold, max_age_days=graph.max_age_days)

@@ -39,7 +39,7 @@ def count_up(access: Access[Any], days: int) -> Counts:
 def listed(
     access: Access[Any], filters: object, state: object, door: object, limit: int, cursor: str | None
 ) -> MemoryPage:
-    from memsweep.remember.listing import NO_MEMORIES, list_memories, make_list_filters
+    from memsweep.memory.listing import NO_MEMORIES, list_memories, make_list_filters
 
     asked, store = make_list_filters(filters, door, state), access.found()
     if store is None:

@@ -13,7 +13,7 @@ from memsweep.services.collector import collector, fading
 from memsweep.services.graph_dependencies import graph_facts, surveyed_graph_of, whole_graph_of
 
 if TYPE_CHECKING:
-    from memsweep.gc.strategies.rule import Fading
+    from memsweep.collector.strategies.rule import Fading
     from memsweep.graph.building import Built
     from memsweep.graph.facts import Neighbourhood
     from memsweep.graph.whole_graph import Queried
@@ -175,7 +175,7 @@ class GraphService(Generic[Mode]):
     @operation
     def release(self, relation_id: str) -> None:
         """Let a fact out of quarantine: searches, queries and briefings find it from now on."""
-        from memsweep.gc.release import release_fact
+        from memsweep.collector.release import release_fact
 
         release_fact(collector(self._access), relation_id)
 
@@ -212,8 +212,8 @@ class GraphService(Generic[Mode]):
         """Extract names and facts from a text by rules; a known fact becomes a little stronger."""
         from memsweep.graph import whole_graph
         from memsweep.graph.building import Named, checked_text, make_options
-        from memsweep.redact.find import redacted
-        from memsweep.remember.names import find_names
+        from memsweep.memory.names import find_names
+        from memsweep.secrets.find import redacted
 
         gate = self._access.gate("graph")
         # A key is no name, whatever the settings let in: without the text around it, no rule would know it again.
@@ -273,7 +273,7 @@ class GraphService(Generic[Mode]):
         max_age_days: float | None = None,
     ) -> Plan:
         """Find the facts that have faded away, and save the exact list of them; nothing is removed."""
-        from memsweep.gc import collect
+        from memsweep.collector import collect
 
         if self._access.found() is None:
             return collect.plan_of_nothing("decayed", self._access.clock())
@@ -292,7 +292,7 @@ class GraphService(Generic[Mode]):
         allow_large: bool = False,
     ) -> Receipt:
         """Move the facts that have faded away to the trash, planned and applied in one transaction."""
-        from memsweep.gc import collect
+        from memsweep.collector import collect
 
         rule = _fading_with(self._access, node_threshold, edge_threshold, include_orphans, max_age_days)
         tools = collector(self._access)

@@ -21,8 +21,8 @@ from memsweep.services.collector import collector
 
 if TYPE_CHECKING:
     from memsweep.app import App
+    from memsweep.collector.update import NewText
     from memsweep.context.service import ContextWindow
-    from memsweep.gc.update import NewText
     from memsweep.model.counts import Counts
     from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Memory as StoredMemory
@@ -105,8 +105,8 @@ class BaseMemory(Generic[Mode]):
         lowers how far it is trusted: person, agent, tool or import. What has the scope `personal` goes to the personal
         workspace, and is found in every project.
         """
-        from memsweep.remember.draft import make_draft, through_gate
-        from memsweep.remember.remember import ChunkSize, remember
+        from memsweep.memory.draft import make_draft, through_gate
+        from memsweep.memory.remember import ChunkSize, remember
 
         draft = make_draft(
             text,
@@ -151,9 +151,9 @@ class BaseMemory(Generic[Mode]):
         mode: SearchMode = "precise",
     ) -> Page:
         """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
+        from memsweep.memory.filters import make_filters
+        from memsweep.memory.recall import recall
         from memsweep.model.quarantine import leaving_out
-        from memsweep.remember.filters import make_filters
-        from memsweep.remember.recall import recall
         from memsweep.services.search import search_along
 
         back = self._access.quarantine.held_back(self._access.clock())
@@ -201,7 +201,7 @@ class BaseMemory(Generic[Mode]):
     @operation
     def release(self, memory_id: str) -> StoredMemory:
         """Let a memory out of quarantine: search finds it from now on."""
-        from memsweep.gc.release import release
+        from memsweep.collector.release import release
 
         release(collector(self._access), self._found(memory_id).id)
         return self._found(memory_id)
@@ -212,7 +212,7 @@ class BaseMemory(Generic[Mode]):
         looked_in = [store for store in stores or (self._access.store,) if store is not None]
         found = next(filter(None, (store.memory(memory_id) for store in looked_in)), None) if known else None
         if found is None:
-            from memsweep.gc.missing import no_memory
+            from memsweep.collector.missing import no_memory
 
             raise no_memory(memory_id, self.workspace_id)
         return found
@@ -227,8 +227,8 @@ class BaseMemory(Generic[Mode]):
         metadata: Mapping[str, Any] | None = None,
     ) -> Updated:
         """Change a memory in place: what is given replaces what is there. Undo with the receipt brings that back."""
-        from memsweep.gc import update
-        from memsweep.remember.update import checked
+        from memsweep.collector import update
+        from memsweep.memory.update import checked
 
         known = self._found(memory_id)
         gate = self._access.gate(known.source)
@@ -240,15 +240,15 @@ class BaseMemory(Generic[Mode]):
     @operation
     def history(self, memory_id: str) -> list[EarlierText]:
         """What a memory was before it was updated, newest first, until the trash is purged."""
-        from memsweep.gc import update
+        from memsweep.collector import update
 
         return update.history(collector(self._access), self._found(memory_id).id)
 
     def _new_text(self, known: Sequence[NamedThing], text: str) -> NewText:
-        from memsweep.gc.update import NewText
-        from memsweep.remember.remember import ChunkSize
-        from memsweep.remember.same_model import check_model
-        from memsweep.remember.update import pieces_and_names
+        from memsweep.collector.update import NewText
+        from memsweep.memory.remember import ChunkSize
+        from memsweep.memory.same_model import check_model
+        from memsweep.memory.update import pieces_and_names
 
         app, chunking = self._access.app, self._access.settings.chunking
         check_model(self._access.store.model(), app.embedder.model)
@@ -267,14 +267,14 @@ class BaseMemory(Generic[Mode]):
     @operation
     def delete(self, memory_id: str, *, confirm: bool = False, forever: bool = False) -> Deleted:
         """One memory to the trash with what only it states; `forever` frees it, and it is never learned again."""
-        from memsweep.gc import collect
+        from memsweep.collector import collect
 
         return collect.delete(collector(self._access), memory_id, confirm=confirm, forever=forever)
 
     @operation
     def pin(self, item_id: str, pinned: bool = True) -> str:
         """Protect a memory or an entity from every collection, or stop protecting it; returns which one it is."""
-        from memsweep.gc import collect
+        from memsweep.collector import collect
 
         return collect.pin(collector(self._access), item_id, pinned)
 
@@ -319,9 +319,9 @@ class BaseMemory(Generic[Mode]):
     @operation
     def newest(self, *, limit: int = 10) -> tuple[Passage, ...]:
         """The newest memories that are no files, each by its first piece."""
+        from memsweep.memory.newest import newest_memories
         from memsweep.model.quarantine import leaving_out
         from memsweep.model.search import Filters
-        from memsweep.remember.newest import newest_memories
 
         store, back = self._access.found(), self._access.quarantine.held_back(self._access.clock())
         return () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
@@ -330,11 +330,11 @@ class BaseMemory(Generic[Mode]):
     def briefing(self, *, limit: int = 5) -> WorkspaceBriefing:
         """What to know before work begins: the newest memories, facts, contradictions, what is stale."""
         from memsweep.graph.whole_graph import briefing
+        from memsweep.memory.newest import newest_memories
         from memsweep.model.code import CODE_RELATIONS
         from memsweep.model.quarantine import leaving_out
         from memsweep.model.search import Filters
         from memsweep.model.whole_graph import WorkspaceBriefing
-        from memsweep.remember.newest import newest_memories
         from memsweep.services.counting import stats
         from memsweep.services.graph_dependencies import surveyed_graph_of
 
@@ -354,7 +354,7 @@ def _store_to_fill(access: Access[Mode], supersedes: Sequence[str]) -> Store:
         return access.store_to_fill()
     except UnknownWorkspace:
         if supersedes:  # nothing is there that it could take the place of
-            from memsweep.gc.missing import no_memory
+            from memsweep.collector.missing import no_memory
 
             raise no_memory(supersedes[0], access.workspace_id) from None
         _ = access.app.embedder.model  # a server that is down says so here

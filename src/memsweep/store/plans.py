@@ -163,8 +163,8 @@ def views(rows: ItemReads, items: Sequence[PlanItem], beside: Collection[str] = 
 
 def _masked(view: PlanView, text: str, beside: bool) -> PlanView:
     """What holds a secret, without it: masked before it is cut, for half of a secret is found by no rule."""
-    from memsweep.redact.find import mark, redacted  # late: every start that touches the graph would pay for its rules
-    from memsweep.redact.known import shown
+    from memsweep.secrets.find import mark, redacted  # late: every start that touches the graph would pay for its rules
+    from memsweep.secrets.known import shown
 
     kind = view.evidence["secrets"][0]
     is_bare = view.evidence.get(BARE, False)

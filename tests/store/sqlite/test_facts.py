@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 
 from memsweep import Memory
+from memsweep.memory.other_hits import fact_words
 from memsweep.model.stored import to_json
-from memsweep.remember.other_hits import fact_words
 from memsweep.store.sqlite import graph_sql
 
 

@@ -15,7 +15,7 @@ from memsweep.context.segment import segment_from_dict
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.model.tokens import CountTokens
-from memsweep.redact.find import find
+from memsweep.secrets.find import find
 
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
 _PLAIN_ID = re.compile(r"(?:[a-z]{1,12}[-_])?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.collector.collect import CLEAR_PHRASE, refuse_other_strategy
 from memsweep.errors import BadInput
-from memsweep.gc.collect import CLEAR_PHRASE, refuse_other_strategy
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import DEFAULT, NAMES, Unsaid
 from memsweep.report import collector as report

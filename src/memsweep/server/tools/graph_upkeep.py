@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memsweep.app import App
-from memsweep.gc.collect import refuse_other_strategy
+from memsweep.collector.collect import refuse_other_strategy
 from memsweep.report import upkeep as report
 from memsweep.server.consent import Removal
 from memsweep.server.plans import plan_question

@@ -1,0 +1,206 @@
+"""What an origin said, said again and updated: which memories go with it, and what others are without it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from memsweep.collector.earlier_texts import Entities
+from memsweep.model.brought import MemoryGone, MemoryWithout, OriginFilter
+from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
+from memsweep.model.revision import MEMORY, MemoryText, Revision, is_redaction
+from memsweep.model.superseding import Bases, Pair, without
+from memsweep.model.taken_back import given_back
+from memsweep.model.text import content_hash
+
+if TYPE_CHECKING:
+    from memsweep.store.changes import Changes
+    from memsweep.store.ports.memory_acts import MentionAt
+
+Ended = Mapping[Pair, Bases]
+"""By the older memory and the one that supersedes it: what says so and is taken back."""
+
+
+class BroughtMemories:
+    """Decided when it is made. `going` are those of which nothing would be left."""
+
+    def __init__(self, tx: Changes, wanted: OriginFilter, origins: Collection[int] | None) -> None:
+        self._tx, self._origins = tx, origins
+        rows = tx.origins.memories(origins)
+        made = {row.key for row in rows if wanted.has_memory(row.source, row.created_at)}
+        acts = [act for act in tx.acts.of_origins(origins) if wanted.has_memory(act.source, act.at)]
+        others = tx.acts.mentioned_by(origins) if origins and wanted.is_of_any_time else set()
+        self._gone: dict[int, set[int]] = defaultdict(set)
+        for act in acts:
+            self._gone[act.memory].add(act.key)
+        self.touched = made | self._gone.keys()
+        """What it said, said again or updated."""
+        self._rows = tx.texts.at(self.touched | others)
+        self._journal = as_the_rows_are(by_memory(tx.acts.of_memories(self.touched | others)), self._rows)
+        self._texts = earlier_texts(tx.revisions.of_items(MEMORY, self._gone) if self._gone else [])
+        nothing_left = {key for key in self._rows if self._goes(key, made)}
+        live = tx.items.live({"memory": nothing_left}) if nothing_left else {}
+        leaving = {key for (_, key), row in live.items() if not row.pinned}
+        nothing_left |= {key for key in self._rows if key not in nothing_left and self._is_said_anew(key, leaving)}
+        self._staying = self._rows.keys() - nothing_left
+        self.going = {key for key in nothing_left if self._rows[key].trash is None}
+
+    def gone(self, ended: Ended) -> dict[int, MemoryGone]:
+        """What goes, with what it may not have should somebody else say it again. Else its links wait with it."""
+        found = {key: MemoryGone(frozenset(self._gone.get(key, ())), {}, {}) for key in self.going}
+        for (old, new), bases in ended.items():
+            if old in found and found[old].acts:
+                found[old].links[new] = bases
+            if new in found and found[new].acts:
+                found[new].superseded[old] = bases
+        return found
+
+    def staying(self, ended: Ended) -> Iterator[MemoryWithout]:
+        """What is another without it, also in the trash if somebody else says it, too."""
+        keys = self._staying
+        mentions = self._lost_mentions(keys)
+        links = self._links_that_end(ended)
+        self._rows |= self._tx.texts.at(links.keys() - self._rows.keys()) if links else {}
+        for key in sorted(keys | (links.keys() & self._rows.keys())):
+            acts = frozenset(self._gone.get(key, ()))
+            if not acts and not mentions[key] and key not in links:
+                continue
+            lost, row = mentions[key], self._rows[key]
+            yield MemoryWithout(
+                key,
+                acts,
+                text_changes=bool(acts) and self._text_without(key) != row.content_hash.hex(),
+                mentions=tuple(sorted((each.chunk, each.entity) for each in lost)),
+                unmentioned=self._unmentioned(key, lost) if row.trash is None else frozenset(),
+                links=links.get(key, {}),
+                trash=row.trash,
+                version=row.version,
+            )
+
+    def _links_that_end(self, ended: Ended) -> dict[int, dict[int, Bases]]:
+        """Of memories that stay; what goes supersedes nothing anyway."""
+        found: dict[int, dict[int, Bases]] = defaultdict(dict)
+        for (old, new), bases in ended.items():
+            if self.going.isdisjoint((old, new)):
+                found[old][new] = bases
+        return found
+
+    def _goes(self, key: int, made: Collection[int]) -> bool:
+        """Whether nobody else says it, or its earlier text was purged."""
+        if not self._journal[key]:
+            return key in made
+        if not self._gone.get(key):
+            return False
+        row, text = self._rows[key], self._text_without(key)
+        if text is None or text == row.content_hash.hex():
+            return text is None
+        return (key, text) not in self._texts
+
+    def _is_said_anew(self, key: int, going: Collection[int]) -> bool:
+        """Whether a memory that stays says what it would say again."""
+        row = self._rows[key]
+        text = self._text_without(key) if self._gone.get(key) and row.trash is None else None
+        if text is None or text == row.content_hash.hex():
+            return False
+        return said_in_place_of(self._tx, row._replace(text=self._texts[key, text]["text"]), going) is not None
+
+    def _text_without(self, key: int) -> str | None:
+        state = state_of(self._journal[key], self._gone[key])
+        return None if state is None else state.text
+
+    def _lost_mentions(self, keys: Collection[int]) -> dict[int, list[MentionAt]]:
+        """What only those handed in as mentioned in the texts that stay."""
+        found: dict[int, list[MentionAt]] = defaultdict(list)
+        entities = Entities(self._tx, entities_of(act for key in keys for act in self._journal[key]))
+        lost = {key: self._lost(self._journal[key], self._rows[key], entities) for key in keys}
+        there = self._tx.acts.mentions(keys)
+        for each in there:
+            if (each.position, each.entity) in lost[each.memory] or self._is_older(each, entities):
+                found[each.memory].append(each)
+        self._all = by_entity(there)
+        return found
+
+    def _is_older(self, mention: MentionAt, entities: Entities) -> bool:
+        """Whether it was handed in before acts were written down, which say it otherwise."""
+        if not self._origins or mention.origin not in self._origins:
+            return False
+        place = (mention.position, mention.entity)
+        return all(place not in act.mentions for act in renamed(self._journal[mention.memory], entities))
+
+    def _lost(self, journal: list[MemoryAct], row: MemoryText, entities: Entities) -> set[tuple[int, int]]:
+        return lost_mentions(renamed(journal, entities), self._gone.get(row.key, ()), row.content_hash.hex())
+
+    def _unmentioned(self, key: int, lost: list[MentionAt]) -> frozenset[int]:
+        """Entities that it mentions nowhere else."""
+        chunks: dict[int, set[int]] = defaultdict(set)
+        for each in lost:
+            chunks[each.entity].add(each.chunk)
+        return frozenset(entity for entity, gone in chunks.items() if self._all[key, entity] <= gone)
+
+
+def said_in_place_of(tx: Changes, memory: MemoryText, besides: Collection[int]) -> str | None:
+    """The id of a live memory that says what this one would say. One that was superseded is beside it, not in its way.
+
+    A text that was superseded may be said again, and is a new memory.
+    """
+    other = tx.texts.duplicate_of(memory, besides)
+    return None if other is None or tx.acts.ever_superseded({memory.key}) else other
+
+
+def ended_links(tx: Changes, wanted: OriginFilter, origins: Collection[int] | None) -> Ended:
+    """What was said to be superseded by those who are taken back."""
+    if wanted.source is not None:
+        return {}
+    ended: dict[Pair, Bases] = {}
+    for pair, at, bases in tx.acts.links():
+        left = () if origins is None else without(bases, origins)
+        if left != bases and wanted.has_time(at):
+            ended[pair] = tuple(basis for basis in bases if basis not in left)
+    there = tx.texts.at({key for pair in ended for key in pair}) if ended else {}
+    return {
+        pair: bases for pair, bases in ended.items() if not any(_went_before(there.get(key), origins) for key in pair)
+    }
+
+
+def _went_before(row: MemoryText | None, origins: Collection[int] | None) -> bool:
+    """Whether a memory is theirs, and in the trash already: its links wait there with it."""
+    return row is None or (row.trash is not None and (origins is None or row.origin in origins))
+
+
+def earlier_texts(revisions: list[Revision]) -> dict[tuple[int, str], Mapping[str, Any]]:
+    """The texts that memories had, by memory and hash, with all that belongs to them."""
+    kept = (each for each in revisions if not is_redaction(each.before) and each.before["pieces"] is not None)
+    return {(each.item, content_hash(each.before["text"]).hex()): each.before for each in kept}
+
+
+def by_memory(acts: list[MemoryAct]) -> dict[int, list[MemoryAct]]:
+    found: dict[int, list[MemoryAct]] = defaultdict(list)
+    for act in acts:
+        found[act.memory].append(act)
+    return found
+
+
+def as_the_rows_are(
+    journal: Mapping[int, list[MemoryAct]], rows: Mapping[int, MemoryText]
+) -> dict[int, list[MemoryAct]]:
+    """Acts that what memories are in the trash with has taken back are still in their rows."""
+    held = {key: rows[key].trash if key in rows else None for key in journal}
+    return defaultdict(list, {key: given_back(acts, held[key]) for key, acts in journal.items()})
+
+
+def by_entity(mentions: list[MentionAt]) -> dict[tuple[int, int], set[int]]:
+    """The chunks of each memory that mention an entity."""
+    found: dict[tuple[int, int], set[int]] = defaultdict(set)
+    for each in mentions:
+        found[each.memory, each.entity].add(each.chunk)
+    return found
+
+
+def renamed(journal: list[MemoryAct], entities: Entities) -> list[MemoryAct]:
+    """Acts that mention what a merge has kept in place of what they mentioned."""
+
+    def now(places: Collection[Place]) -> list[Place]:
+        return [(position, entities.now(entity)) for position, entity in places]
+
+    return [act._replace(said={**act.said, "mentions": now(act.mentions), "named": now(act.named)}) for act in journal]

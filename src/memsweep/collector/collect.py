@@ -1,0 +1,398 @@
+"""The steps around the decisions: plan, apply, undo, recover, purge, delete, pin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from memsweep.collector import purge as purging
+from memsweep.collector import undo as undoing
+from memsweep.collector.apply import Check, OtherChanges, Removal, apply_at_once, check_caps, gone_within_a_day, move
+from memsweep.collector.brought import wanted_by, with_brought
+from memsweep.collector.closeup import around_deletion
+from memsweep.collector.disk import FirstLook, first_look, missing_files, unseen_roots
+from memsweep.collector.earlier_texts import Embed, no_model
+from memsweep.collector.history import earlier_backups
+from memsweep.collector.missing import no_memory
+from memsweep.collector.narrow import narrow, open_plan, spared_relations
+from memsweep.collector.planner import (
+    WHOLE,
+    Part,
+    capped_by_plan,
+    decide,
+    needs_of,
+    needs_of_plan,
+    over_cap,
+    plan_of,
+    plan_of_all,
+)
+from memsweep.collector.selection import ids_in, planned_totals, select, what_goes_with
+from memsweep.collector.strategies import CASCADE, resolve
+from memsweep.collector.strategies.rule import Fading, Options
+from memsweep.collector.written_since import no_names
+from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
+from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.operation import Operation
+from memsweep.model.plan import Deleted, Found, Kind, Plan, PlanDraft, PlanView, Receipt, Survey, Totals, Undone
+from memsweep.model.strategies import ALIASES, SECRETS
+from memsweep.model.text import FindNames, counted
+from memsweep.model.times import days_ago
+from memsweep.store import plans
+from memsweep.store.paused import gc_paused
+from memsweep.store.plans import Planning
+
+if TYPE_CHECKING:
+    from memsweep.model.audit import Purged
+    from memsweep.model.brought import OriginFilter
+    from memsweep.store.changes import Changes
+    from memsweep.store.ports.collector import Collector
+
+CLEAR_PHRASE = "DELETE ALL MEMORIES"
+_UNCONFIRMED = "Deletion requires explicit confirmation. Set confirm=true to proceed."
+_PREVIEW = "Run with dry_run=true first to preview."
+_LONGEST_DAYS = 365_000
+_LET_GO = 100
+"""So many receipts and events are let go by one change."""
+
+
+@dataclass(frozen=True, slots=True)
+class CollectorDependencies:
+    """What the collector needs of the world, and its settings."""
+
+    store: Collector
+    workspace_id: str
+    actor: str
+    clock: Callable[[], datetime]
+    new_id: Callable[[str], str]
+    plan_hours: float = 1.0
+    grace_days: float = 0.0
+    apply_seconds: float = 60.0
+    history_days: float = 90.0
+    fading: Fading = field(default_factory=Fading)
+    embed: Embed = no_model
+    find_names: FindNames = no_names
+    list_as: Callable[[str], None] = lambda description: None  # in the list of workspaces
+
+    def operation(self) -> Operation:
+        return Operation(self.actor, self.clock(), self.fading.rates)
+
+    @contextmanager
+    def changing(self, seconds: float | None = None) -> Iterator[Changes]:
+        """Yield a transaction that also lets go of a little of what is too old to tell of."""
+        with self.store.changing(seconds) as tx:
+            yield tx
+            if self.history_days:
+                tx.let_go(days_ago(self.clock(), self.history_days), _LET_GO)
+
+    def options(
+        self, ttl_days: float | None = None, fading: Fading | None = None, wanted: OriginFilter | None = None
+    ) -> Options:
+        if ttl_days is not None:
+            _check_days(ttl_days, "ttl_days")
+        return Options(self.clock(), ttl_days, self.grace_days, self._checked(fading or self.fading), wanted)
+
+    @staticmethod
+    def _checked(fading: Fading) -> Fading:
+        _check_days(fading.max_age_days, "max_age_days")
+        for name in ("node_threshold", "edge_threshold"):
+            if not 0 <= getattr(fading, name) <= 1:
+                raise BadInput(f"{name} must be from 0 to 1, not {getattr(fading, name)}.")
+        return fading
+
+
+@dataclass(frozen=True, slots=True)
+class Safety:
+    """Whether given memories may be deleted from a workspace."""
+
+    is_safe: bool
+    warnings: tuple[str, ...]
+    blocked_ids: tuple[str, ...]
+
+
+def plan(
+    tools: CollectorDependencies,
+    strategy: str,
+    ttl_days: float | None = None,
+    fading: Fading | None = None,
+    origin: object = None,
+) -> Plan:
+    """Find garbage and save the exact list of it. Nothing is removed."""
+    if strategy == SECRETS:
+        from memsweep.collector import redact  # late: its patterns take as long to compile as many a plan
+
+        return redact.plan(tools)
+    options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
+    with gc_paused():
+        draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
+    return save_draft(tools, replace(draft, warnings=draft.warnings + left_out(tools, needs_of(strategy))), strategy)
+
+
+def plan_of_nothing(strategy: str, now: datetime, origin: object = None) -> Plan:
+    """Return the plan of a workspace that nothing was put into yet; it is not saved, for there is nothing to apply."""
+    if strategy != SECRETS:
+        resolve(strategy)
+    wanted_by(strategy, origin)
+    return Plan("", strategy, now, now, "", Totals(), 0, (), (), 0.0, 0)
+
+
+def save_draft(tools: CollectorDependencies, draft: PlanDraft, strategy: str) -> Plan:
+    planning = Planning(tools.new_id("plan"), strategy, tools.clock(), timedelta(hours=tools.plan_hours))
+    # What changes in between is found out by the apply.
+    with tools.changing() as tx:
+        ids = ids_in(tx.items, draft.items)
+        _, plan = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
+        if plan.item_count:
+            tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy, ids))
+    return plan
+
+
+def load_plan(tools: CollectorDependencies, plan_id: str) -> Plan:
+    with tools.store.reading() as rows:
+        return plans.load(rows, plan_id)[1]
+
+
+def refuse_other_strategy(
+    plan: Plan, strategy: str, hint: str = "Leave the strategy out to use this plan, or the plan to make another."
+) -> None:
+    """Refuse a strategy that is said beside a saved plan of another one: only one of the two can be meant."""
+    if ALIASES.get(strategy, strategy) != ALIASES.get(plan.strategy, plan.strategy):
+        raise BadInput(
+            f"plan {plan.id} is of strategy {plan.strategy!r}, not {strategy!r:.60}; nothing was removed.",
+            hint=hint,
+        )
+
+
+def over_cap_of(tools: CollectorDependencies, plan_id: str) -> str:
+    """Return in words what of a saved plan exceeds the cap of a day; empty if nothing does."""
+    with tools.store.reading() as rows:
+        plan = plans.load(rows, plan_id)[1]
+        kinds = () if plan.strategy == SECRETS else capped_by_plan(plan.strategy)
+        return over_cap(plan.totals, rows.items.count(kinds), kinds, gone_within_a_day(rows, tools.clock()))
+
+
+def plan_items(tools: CollectorDependencies, plan_id: str, offset: int, limit: int) -> list[PlanView]:
+    """What a saved plan would remove, and why."""
+    with tools.store.reading() as rows:
+        saved, _ = plans.load(rows, plan_id)
+        return plans.views(rows.items, rows.plans.items(saved.key, offset, limit))
+
+
+def apply(
+    tools: CollectorDependencies,
+    plan_id: str,
+    *,
+    confirm: bool,
+    allow_large: bool = False,
+    exclude: Collection[str] = (),
+) -> Receipt:
+    """Remove what a saved plan names, but for the ids in `exclude` and what they keep alive, and nothing else."""
+    _require(confirm, _PREVIEW)
+    if exclude:
+        plan_id = narrow(tools, plan_id, exclude).id
+    strategy = load_plan(tools, plan_id).strategy
+    if strategy == SECRETS:
+        from memsweep.collector import redact
+
+        return redact.apply(tools, plan_id)
+    seen = _first_look(tools, needs_of_plan(strategy))
+    removal = _removal(tools, "prune", strategy, plan_id)
+    with tools.changing(tools.apply_seconds) as tx:
+        saved, plan, items = open_plan(tx, plan_id, removal.by.now)
+        selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
+        if not allow_large:
+            check_caps(strategy, removal.by.now, tx, selected.going)
+        moved = move(tx, selected, saved.key, removal, OtherChanges(tx, selected, removal))
+        plans.use_whole(tx, plan, moved.key)
+        return moved.receipt
+
+
+def plan_and_apply(
+    tools: CollectorDependencies,
+    strategy: str,
+    *,
+    confirm: bool,
+    allow_large: bool = False,
+    ttl_days: float | None = None,
+    fading: Fading | None = None,
+    origin: object = None,
+    exclude: Collection[str] = (),
+) -> Receipt:
+    """Plan and apply in one transaction; secrets are looked for, and what to exclude, before it."""
+    if strategy != SECRETS:
+        resolve(strategy)
+    wanted = wanted_by(strategy, origin)
+    _require(confirm, _PREVIEW)
+    if strategy == SECRETS or exclude:
+        made = plan(tools, strategy, ttl_days, fading, origin)
+        return apply(tools, made.id, confirm=confirm, allow_large=allow_large, exclude=exclude)
+    check = None if allow_large else partial(check_caps, strategy, tools.clock())
+    return _prune(tools, strategy, tools.options(ttl_days, fading, wanted), check)
+
+
+def prune_part(
+    tools: CollectorDependencies, strategy: str, part: Part, ttl_days: float | None, check: Check | None
+) -> Receipt:
+    """The same for a part of what is found; `check` may refuse it."""
+    return _prune(tools, strategy, tools.options(ttl_days), check, part)
+
+
+def delete(tools: CollectorDependencies, memory_id: str, *, confirm: bool, forever: bool = False) -> Deleted:
+    """One memory to the trash with what only it states; `forever` frees it and keeps it from being learned again."""
+    key = _key(tools, memory_id)
+    _require(confirm)
+    removal = _removal(tools, "delete", "delete")
+    backups = earlier_backups(tools.store) if forever else []
+    with tools.changing(tools.apply_seconds) as tx:
+        options = Options(tools.clock())
+        survey = around_deletion(tx, key, options)
+        draft = plan_of(survey, [Found("memory", key, "deleted")], options, tools.workspace_id)
+        _refuse_protected(draft, memory_id)
+        gone, kept = what_goes_with(tx.items, key, survey, select(tx.items, draft.items, {}).going)
+        receipt = apply_at_once(tx, draft, removal, forever=forever)
+    if not forever:
+        return Deleted(**_fields(receipt), gone=gone, kept=kept)
+    notes = (*tools.store.wipe("the memory is deleted for good"), *backups)
+    return Deleted(**_fields(receipt), gone=gone, kept=kept, notes=notes)
+
+
+def clear(tools: CollectorDependencies, confirm_phrase: str) -> Receipt:
+    """Everything to the trash but pins and what they hold; the phrase is the confirmation, and there is no cap."""
+    if confirm_phrase != CLEAR_PHRASE:
+        raise Unconfirmed(f"confirm_phrase must equal {CLEAR_PHRASE!r}; nothing was removed.")
+    removal = _removal(tools, "clear", "clear")
+    with tools.changing(tools.apply_seconds) as tx:
+        with gc_paused():
+            survey = tx.items.survey({*CASCADE, "lone chunks"})
+            draft = plan_of_all(survey, Options(tools.clock()), tools.workspace_id)
+        return apply_at_once(tx, draft, removal, segments=tx.segments.unpinned())
+
+
+def undo(tools: CollectorDependencies, receipt_id: str) -> Undone:
+    done = undoing.undo(tools.store, receipt_id, tools.new_id("rcpt"), tools.operation(), tools.embed, tools.find_names)
+    if done.description:
+        tools.list_as(done.description)
+    return done
+
+
+def recover(tools: CollectorDependencies, item_id: str) -> Undone:
+    return undoing.recover(tools.store, item_id, tools.new_id("rcpt"), tools.operation(), tools.find_names)
+
+
+def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool) -> Purged:
+    """Free what has been in the trash for so long. This cannot be undone."""
+    _check_days(older_than_days, "older_than_days")
+    _require(confirm)
+    doing = tools.operation()
+    backups = earlier_backups(tools.store)
+    freed = purging.purge(tools.store, days_ago(doing.now, older_than_days), doing)
+    return replace(freed, notes=(*freed.notes, *backups)) if freed.receipts else freed
+
+
+def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[str]) -> Safety:
+    """Whether all of these memories are there to be deleted, and what to think of before."""
+    known = tools.store.memory_keys(memory_ids)
+    blocked = tuple(uid for uid in memory_ids if uid not in known)
+    warnings = [f"Memory {uid} not found" for uid in blocked]
+    if tools.workspace_id == DEFAULT_WORKSPACE:
+        warnings.append("WARNING: Deleting from default workspace")
+    return Safety(not blocked, tuple(warnings), blocked)
+
+
+def pin(tools: CollectorDependencies, item_id: str, pinned: bool) -> Kind:
+    """Pin or unpin a memory or an entity; which of them it was."""
+    with tools.changing() as tx:
+        found = tx.items.find(item_id)
+        if found is None or found[2] is not None:
+            raise NotFound(f"{item_id!r:.60} is neither a memory nor an entity of this workspace.")
+        kind, key, _ = found
+        tx.items.pin(kind, key, pinned)
+        tx.audit(tools.operation().event("pin" if pinned else "unpin", item_id))
+        return kind
+
+
+def remove_tombstone(tools: CollectorDependencies, memory_id: str) -> bool:
+    """Let what was forgotten for good be learned again; whether there was something."""
+    with tools.changing() as tx:
+        found = tx.tombstones.drop(memory_id)
+        if found:
+            tx.audit(tools.operation().event("remove tombstone", memory_id))
+        return found
+
+
+def _require(confirm: bool, hint: str = "") -> None:
+    if confirm is not True:
+        raise Unconfirmed(_UNCONFIRMED, hint=hint)
+
+
+def _check_days(days: float, what: str) -> None:
+    if not 0 <= days <= _LONGEST_DAYS:  # which NaN is not either
+        raise BadInput(f"{what} must be a number of days from 0 to {_LONGEST_DAYS:,}, not {days}.")
+
+
+def _key(tools: CollectorDependencies, memory_id: str) -> int:
+    found = tools.store.memory_keys([memory_id])
+    if memory_id not in found:
+        raise no_memory(memory_id, tools.workspace_id)
+    return found[memory_id]
+
+
+def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: OriginFilter | None = None) -> Survey:
+    missing = _missing(tools, needs)
+    if wanted is not None:
+        with tools.store.changing() as tx:
+            return with_brought(tx, tx.items.survey(needs, missing), wanted)
+    with tools.store.reading() as rows:
+        return rows.items.survey(needs, missing)
+
+
+def _missing(tools: CollectorDependencies, needs: Collection[str]) -> Collection[int]:
+    return missing_files(tools.store.code_paths()) if "files" in needs else ()
+
+
+def left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
+    """Folders about whose files nothing can be said now."""
+    roots = unseen_roots(tools.store.code_paths()) if "files" in needs else {}
+    return tuple(
+        f"{counted(count, 'file')} of {root} left out: the folder is missing, empty or unreadable."
+        for root, count in roots.items()
+    )
+
+
+def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLook:
+    return first_look(tools.store.code_paths()) if "files" in needs else FirstLook()
+
+
+def _removal(tools: CollectorDependencies, action: str, strategy: str, plan_id: str | None = None) -> Removal:
+    plan_id = plan_id or tools.new_id("plan")
+    return Removal(action, strategy, plan_id, tools.new_id("rcpt"), tools.operation(), tools.embed)
+
+
+def _prune(
+    tools: CollectorDependencies, strategy: str, options: Options, check: Check | None, part: Part = WHOLE
+) -> Receipt:
+    """Survey, decide and apply in one transaction: nothing can change in between."""
+    needs = needs_of(strategy)
+    missing, seen = _missing(tools, needs), _first_look(tools, needs)
+    removal = _removal(tools, "prune", strategy)
+    with tools.changing(tools.apply_seconds) as tx:
+        with gc_paused():
+            survey = with_brought(tx, tx.items.survey(needs, missing), options.wanted)
+            draft = decide(survey, strategy, options, tools.workspace_id, part)
+        kept = seen.kept(draft.items)
+        return apply_at_once(tx, draft, removal, kept=kept, check=check)
+
+
+def _fields(receipt: Receipt) -> dict[str, Any]:
+    return {each.name: getattr(receipt, each.name) for each in fields(Receipt)}
+
+
+def _refuse_protected(draft: PlanDraft, memory_id: str) -> None:
+    if not draft.items:
+        reason = draft.protected[0].reason
+        raise Conflict(
+            f"memory {memory_id} is {reason}; it was not deleted.", hint="Unpin it first." if reason == "pinned" else ""
+        )

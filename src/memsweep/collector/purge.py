@@ -1,0 +1,131 @@
+"""Purge: what old receipts hold leaves for good. Reads and decides first, writes last."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memsweep.collector.final_merges import FinalMerges
+from memsweep.model.audit import Purged
+from memsweep.model.graph_rows import RelationRecord
+from memsweep.model.plan import Totals
+from memsweep.model.revision import MEMORY
+from memsweep.model.selection import Selection
+from memsweep.store.paused import gc_paused
+from memsweep.store.receipts import ReceiptRow
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+    from memsweep.store.ports.collector import Collector
+
+
+def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
+    """Free the trash of receipts up to a moment, so that nothing of it is left in the workspace or beside it."""
+    with store.changing() as tx:
+        receipts = tx.receipts.not_purged(before)
+        keys = {receipt.key for receipt in receipts}
+        with gc_paused():
+            freeing = Freeing(tx, tx.trash.held_by(keys), keys)
+        freeing.write(tx)
+        segments = tx.segments.free(keys)
+        close(tx, receipts, doing, freeing.ids)
+    # Even if there was nothing to free: an earlier purge may have been cut short here.
+    freed = freeing.totals
+    notes = store.wipe("the trash is freed", freed=bool(segments or freeing.revisions) or freed != Totals())
+    counts = (freed.memories, freed.chunks, freed.entities, freed.relations, segments)
+    return Purged(tuple(receipt.id for receipt in receipts), *counts, tuple(notes), revisions=len(freeing.revisions))
+
+
+def close(tx: Changes, receipts: Iterable[ReceiptRow], doing: Operation, ids: Mapping[int, Sequence[str]]) -> None:
+    """The receipts are spent, and their plans say no more what was in them; the log keeps the ids of what each held."""
+    listed = list(receipts)
+    tx.trash.forget_plans([receipt.plan_id for receipt in listed if receipt.plan_id])
+    tx.receipts.set_purged([receipt.key for receipt in listed], doing.now)
+    for receipt in listed:
+        tx.audit(doing.event("purge", receipt.id, ids=ids.get(receipt.key, ())))
+
+
+class Freeing:
+    """What leaves with some receipts, decided when it is made.
+
+    `held` is theirs; without receipts it goes to the trash in the same transaction. What another receipt's memories
+    state or mention is that receipt's now, or its undo would miss it.
+    """
+
+    def __init__(self, tx: Changes, held: Selection, receipts: Collection[int] = ()) -> None:
+        self._receipts = set(receipts)
+        self._earlier = tx.revisions.of_items(MEMORY, held.memories) if held.memories else []
+        self._held = held = replace(held, relations=held.relations | self._withdrawn(tx))
+        self._merges = FinalMerges(tx, self._receipts)
+        loops = self._merges.loops()
+        self._needed = tx.relations.needed_by(held.relations - self._merges.put_away - loops, self._receipts)
+        around = tx.relations.touching(held.entities)
+        mentioned = tx.mentions.needed_by(held.entities, self._receipts)
+        self._holders = self._held_by_others(around, mentioned)
+        entities = held.entities - self._holders.keys()
+        kept = self._merges.keep(around, entities, held.entities)
+        lost = {each.key for each in around if not entities.isdisjoint(each.ends)}
+        relations = ((held.relations - self._needed.keys()) | lost) - kept | loops
+        self._merges.finish(entities)
+        self.gone = Selection(held.memories, held.chunks, entities, relations)
+        self.ids = _by_receipt(tx.trash.holders(self.gone)) if self._receipts else {}
+        self.revisions = self._held_revisions(tx)
+
+    @property
+    def totals(self) -> Totals:
+        return self.gone.totals
+
+    def write(self, tx: Changes) -> None:
+        tx.relations.hand_on(self._needed)
+        tx.entities.hand_on(self._holders)
+        self._merges.write(tx)
+        tx.trash.free(self.gone)
+        tx.revisions.free(self.revisions)
+        tx.moves.drop(self._receipts)
+        tx.acts.free(self._receipts)
+
+    def _held_revisions(self, tx: Changes) -> set[int]:
+        """What the receipts hold, and all that things were that leave for good."""
+        found = tx.revisions.of_receipts(self._receipts) if self._receipts else []
+        gone = {"entity": self.gone.entities, "relation": self.gone.relations, "segment": self._segments(tx)}
+        for kind, keys in gone.items():
+            found += tx.revisions.of_items(kind, keys) if keys else []
+        return {each.key for each in (*found, *self._earlier)}
+
+    def _segments(self, tx: Changes) -> set[int]:
+        return tx.segments.held_by(self._receipts) if self._receipts else set()
+
+    def _withdrawn(self, tx: Changes) -> set[int]:
+        """What only earlier texts of the memories stated, which have left with an update."""
+        holders = {key: each.receipt for each in self._earlier for key in each.before["states"]}
+        rows = tx.relations.at(holders) if holders else []
+        return {row.key for row in rows if row.trash == holders[row.key]}
+
+    def _held_by_others(self, around: Iterable[RelationRecord], mentioned: dict[int, int]) -> dict[int, int]:
+        """Entities that something in another receipt's trash mentions or leads to, and that receipt.
+
+        What a merge put away holds no entity: it comes back with the merge, or goes with it.
+        """
+        found = dict(mentioned)
+        for each in around:
+            if each.trash in self._merges.targets:
+                continue
+            holder = self._needed.get(each.key, None if each.key in self._held.relations else each.trash)
+            if holder is not None and holder not in self._receipts:
+                for entity in self._entities_at(each):
+                    found[entity] = max(found.get(entity, 0), holder)
+        return found
+
+    def _entities_at(self, relation: RelationRecord) -> Set[int]:
+        return self._held.entities & set(relation.ends)
+
+
+def _by_receipt(held: Iterable[tuple[int, str]]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = defaultdict(list)
+    for receipt, uid in held:
+        found[receipt].append(uid)
+    return found

@@ -1,0 +1,173 @@
+"""Revert: what a receipt changed in place is as it was before. Reads and decides first, writes last."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memsweep.collector.chunk_moves import follow, noted
+from memsweep.collector.earlier_texts import ComingBack, Embed, renewed
+from memsweep.collector.revert_records import RecordsBack, of_memories
+from memsweep.model.graph_rows import RelationChange, Source
+from memsweep.model.plan import Totals
+from memsweep.model.revision import (
+    MEMORY,
+    MemoryText,
+    Piece,
+    Revision,
+    before_of,
+    is_as_left,
+    is_redaction,
+    is_retraction,
+    pieces_before,
+    text_before,
+)
+from memsweep.model.selection import Selection
+from memsweep.model.times import to_micros
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+
+
+class _Back(NamedTuple):
+    """A memory that comes back to what it was: the revision, and how it is now."""
+
+    revision: Revision
+    now: MemoryText
+    pieces: list[Piece] | None
+    """As they were; None if they did not change."""
+
+    @property
+    def is_redaction(self) -> bool:
+        return is_redaction(self.revision.before)
+
+    @property
+    def after(self) -> MemoryText:
+        return text_before(self.now, self.revision.before)
+
+
+class Reverting:
+    """What comes back of a receipt's revisions, decided when it is made; the rest is left alone and said."""
+
+    def __init__(self, tx: Changes, receipt: int, doing: Operation, embed: Embed) -> None:
+        self._tx, self._doing = tx, doing
+        revisions = tx.revisions.of_receipts([receipt])
+        self._records = RecordsBack(tx, revisions)
+        self.conflicts = list(self._records.conflicts)
+        self._back = self._pick([each for each in of_memories(revisions) if not is_retraction(each.before)])
+        self._model = tx.texts.model()
+        updates = [each for each in self._back if not each.is_redaction]
+        self._vectors = renewed([each.revision.before for each in self._back], self._model, embed)
+        self._now = noted(tx, tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None]))
+        self._entities = ComingBack(tx, {each.now.key: each.pieces or () for each in updates}, self._now)
+        self._restated: list[RelationChange] = []
+
+    @property
+    def count(self) -> int:
+        return len(self._back) + self._records.count
+
+    @property
+    def totals(self) -> Totals:
+        return self._records.totals.plus(Totals(memories=len(self._back)))
+
+    @property
+    def updated(self) -> int:
+        """Memories whose form until now somebody wrote, and may want back."""
+        return sum(not each.is_redaction for each in self._back)
+
+    @property
+    def description(self) -> str:
+        return self._records.description
+
+    @property
+    def memories(self) -> set[int]:
+        """Those of them, by key."""
+        return {each.now.key for each in self._back if not each.is_redaction}
+
+    @property
+    def ids(self) -> list[str]:
+        return [each.now.id for each in self._back]
+
+    def write(self, tx: Changes, receipt: int) -> None:
+        """What was there until now is held by a receipt of its own, but for marks in place of secrets."""
+        at = to_micros(self._doing.now)
+        tx.revisions.drop([each.revision.key for each in self._back])
+        tx.revisions.add(
+            Revision(receipt, MEMORY, each.now.key, at, self._given_up(each))
+            for each in self._back
+            if not each.is_redaction
+        )
+        self._records.write(tx)
+        tx.trash.restore(Selection(entities=self._entities.returning))
+        for each in self._back:
+            pieces = None if each.pieces is None else self._written(each, each.pieces)
+            follow(tx, pieces or (), tx.texts.write(each.after, pieces))
+        tx.relations.write(self._restated)
+
+    def _given_up(self, each: _Back) -> dict[str, Any]:
+        """What a memory is until now."""
+        return before_of(each.now, each.after, self._now.get(each.now.key), self._model)
+
+    def _pick(self, revisions: Sequence[Revision]) -> list[_Back]:
+        items = {each.item for each in revisions}
+        rows = self._tx.texts.at(items) if items else {}
+        others = self._tx.revisions.of_items(MEMORY, items) if items else []
+        holders = {row.trash for row in rows.values() if row.trash is not None}
+        names = self._tx.receipts.at({each.receipt for each in others} | holders)
+        ids = {key: row.id for key, row in names.items()}
+        picked = []
+        for each in revisions:
+            row = rows.get(each.item)
+            if why := self._objection(each, row, others, ids):
+                self.conflicts.append((each.before["id"], why))
+            elif row is not None:
+                picked.append(_Back(each, row, pieces_before(each.before)))
+        return picked
+
+    def _objection(
+        self, revision: Revision, row: MemoryText | None, others: Sequence[Revision], receipts: Mapping[int, str]
+    ) -> str:
+        """Why a memory cannot be what it was; empty if it can."""
+        if row is None:
+            return "it was deleted for good"
+        if row.trash is not None and not is_redaction(revision.before):
+            return f"it is in the trash; undo {receipts.get(row.trash, 'its deletion')} first"
+        if not is_as_left(row, revision.before):
+            later = [each for each in others if each.item == row.key and is_as_left(row, each.before)]
+            said = f"; undo {receipts[later[-1].receipt]} first" if later and later[-1].receipt in receipts else ""
+            return f"it was changed again{said}"
+        if row.trash is not None:
+            return ""
+        other = self._tx.texts.duplicate_of(text_before(row, revision.before))
+        return f"the same text was added again as {other}" if other is not None else ""
+
+    def _written(self, each: _Back, pieces: Sequence[Piece]) -> list[Piece]:
+        """Chunks as they come back. A redaction left each where it was, so it mentions what it mentions now."""
+        now = self._now[each.now.key]
+        if each.is_redaction and len(now) == len(pieces):
+            mentioned = now
+        else:
+            mentioned = self._entities.mentioning(each.now.key, pieces)
+        return [
+            piece._replace(
+                vector=self._vectors.get(piece.text, piece.vector),
+                entities=by.entities,
+                handed_in=by.handed_in,
+                noted=by.noted,
+            )
+            for piece, by in zip(pieces, mentioned, strict=True)
+        ]
+
+    def restate(self, returning: Collection[int]) -> None:
+        """Relations that a memory states again, if they are live by then: some come back with the receipt."""
+        wanted = {(key, each.now.key) for each in self._back for key in each.revision.before["states"]}
+        keys = {relation for relation, _ in wanted}
+        known = {(each.relation, each.memory) for each in self._tx.relations.sources(keys)} if keys else set()
+        rows = {row.key: row for row in self._tx.relations.at(keys)} if keys else {}
+        live = {key for key, row in rows.items() if row.trash is None or key in returning}
+        self._restated = [
+            RelationChange(rows[relation], rows[relation], newly_stated_by=(Source(relation, memory, lives=True),))
+            for relation, memory in sorted(wanted - known)
+            if relation in live
+        ]

@@ -1,0 +1,208 @@
+"""What of a plan goes, and why the rest does not: every item is looked at again, and what depends on it follows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import NamedTuple
+
+from memsweep.collector.roots import keeps_fact
+from memsweep.model.plan import CHANGES, Kind, PlanItem, Survey, Totals
+from memsweep.model.reach import unreachable
+from memsweep.model.selection import Selection
+from memsweep.store.plans import views
+from memsweep.store.ports.items import Around, ItemRows, LiveRow
+
+_KINDS: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
+Names = tuple[tuple[str, str], ...]
+Live = Mapping[tuple[Kind, int], LiveRow]
+
+
+class Selected(NamedTuple):
+    going: Selection
+    skipped: tuple[tuple[str, str], ...]
+    """The ids of what does not go, and why."""
+    ids: tuple[str, ...] = ()
+    """Of the memories and entities that go."""
+    changes: tuple[PlanItem, ...] = ()
+    """What stays as something else."""
+    segments: tuple[tuple[int, int], ...] = ()
+    """Each with its window."""
+    retracted: tuple[PlanItem, ...] = ()
+    """Of what goes: memories and facts whose acts are taken back with them."""
+
+
+def planned_totals(rows: ItemRows, items: Sequence[PlanItem], spared: AbstractSet[int] = frozenset()) -> Totals:
+    """What a plan would take, with all that follows but for spared relations, if nothing changes."""
+    keys = _keys(items)
+    chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
+    relations = keys["relation"] | _left_unstated(rows, keys["memory"])
+    relations |= rows.relations_at(keys["entity"])
+    relations -= spared
+    segments = sum(item.kind == "segment" for item in items)
+    return Totals(len(keys["memory"]), len(chunks), len(keys["entity"]), len(relations), segments)
+
+
+def select(
+    rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str], spared: AbstractSet[int] = frozenset()
+) -> Selected:
+    """The items that are as they were when they were planned, and what goes with them.
+
+    `kept` are memories that stay all the same, and why; `spared` relations stay, and so do their ends.
+    """
+    changes = tuple(item for item in items if item.reason in CHANGES)
+    segments = tuple((item.key, item.evidence["window"]) for item in items if item.kind == "segment")
+    items = [item for item in items if item.reason not in CHANGES and item.kind != "segment"]
+    keys = _keys(items)
+    kept = {**_seen_since(rows, items), **_current_again(rows, items), **kept}
+    originals = {item.evidence["kept"] for item in items if "kept" in item.evidence}
+    live = rows.live({**keys, "memory": keys["memory"] | originals, "relation": keys["relation"] | spared})
+    memories = {item.key for item in items if item.kind == "memory" and _may_go(item, live)} - kept.keys()
+    chunks = {key for key in keys["chunk"] if ("chunk", key) in live and not live["chunk", key].belongs_to}
+    chunks.update(rows.chunks_of(memories))
+    relations = (_relations(rows, items, live) | _left_unstated(rows, memories)) - spared
+    # After the relations: one that goes holds nothing, and one that was planned and stays holds its ends.
+    staying = (live.get(("relation", key)) for key in (keys["relation"] | spared) - relations)
+    held = {end for row in staying if row is not None for end in row.belongs_to}
+    wanted = [item.key for item in items if item.kind == "entity" and _is_same(item, live)]
+    around = rows.around(wanted)
+    around = around._replace(mentions=[pair for pair in around.mentions if pair not in _unmentioned(changes)])
+    held |= _ends_of_stated(rows, around, memories, relations)
+    entities = _without_hold(wanted, around, memories, relations, held)
+    relations.update(key for key, left, right in around.relations if left in entities or right in entities)
+    going = Selection(memories, chunks, entities, relations)
+    ids = ids_of(rows, going.memories, going.entities)
+    gone = {"memory": going.memories, "relation": going.relations}
+    retracted = tuple(item for item in items if "acts" in item.evidence and item.key in gone.get(item.kind, ()))
+    return Selected(going, _skipped(rows, items, going, live, kept), ids, changes, segments, retracted)
+
+
+def ids_of(rows: ItemRows, memories: Collection[int], entities: Collection[int]) -> tuple[str, ...]:
+    """What an act is found by in the log afterwards."""
+    return tuple(rows.ids({"memory": memories, "entity": entities}).values())
+
+
+def ids_in(rows: ItemRows, items: Iterable[PlanItem]) -> tuple[str, ...]:
+    """The same, of what a plan names."""
+    keys = _keys(items)
+    return ids_of(rows, keys["memory"], keys["entity"])
+
+
+def what_goes_with(rows: ItemRows, memory: int, survey: Survey, going: Selection) -> tuple[Names, Names]:
+    """Of what a memory mentions or states, the names and ids of what goes along, and of what stays."""
+    entities = {entity for source, entity in survey.mentions if source == memory}
+    relations = {relation for relation, _ in rows.stated_by([memory])}
+    around = [PlanItem("entity", key, 0, "") for key in sorted(entities | going.entities)]
+    around += [PlanItem("relation", key, 0, "") for key in sorted(relations | going.relations)]
+    lost = {("entity", key) for key in going.entities} | {("relation", key) for key in going.relations}
+    named = [(item, (view.name or "", view.id)) for item, view in zip(around, views(rows, around), strict=True)]
+    gone = tuple(name for item, name in named if (item.kind, item.key) in lost)
+    return gone, tuple(name for item, name in named if (item.kind, item.key) not in lost)
+
+
+def _seen_since(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
+    """Memories that were planned because nobody had seen them, and somebody has: being read raises no version."""
+    planned = {item.key: item.evidence["last_seen_at"] for item in items if item.reason == "not_seen"}
+    seen = rows.last_seen(planned)
+    return {key: "seen since the plan was made" for key in planned if seen.get(key, 0) > planned[key]}
+
+
+def _current_again(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
+    """Memories that were planned because another one supersedes them, and none does any more."""
+    planned = {item.key for item in items if item.reason == "superseded_memory"}
+    return dict.fromkeys(planned - rows.superseded(planned), "no longer superseded")
+
+
+def _unmentioned(changes: Sequence[PlanItem]) -> set[tuple[int, int]]:
+    """Entities, each with a memory that will mention it no more."""
+    return {(entity, item.key) for item in changes for entity in item.evidence.get("unmentioned", ())}
+
+
+def _keys(items: Iterable[PlanItem]) -> dict[Kind, set[int]]:
+    keys: dict[Kind, set[int]] = {kind: set() for kind in _KINDS}
+    for item in items:
+        if item.kind in keys and item.reason not in CHANGES:
+            keys[item.kind].add(item.key)
+    return keys
+
+
+def _is_same(item: PlanItem, live: Live) -> bool:
+    found = live.get((item.kind, item.key))
+    return found is not None and found.version == item.version and not found.pinned
+
+
+def _may_go(memory: PlanItem, live: Live) -> bool:
+    """A duplicate goes only while what it repeats is there."""
+    return _is_same(memory, live) and ("kept" not in memory.evidence or ("memory", memory.evidence["kept"]) in live)
+
+
+def _relations(rows: ItemRows, items: Sequence[PlanItem], live: Live) -> set[int]:
+    """Planned relations that are as they were, but for those that a live memory keeps."""
+    wanted = [item for item in items if item.kind == "relation" and _is_same(item, live)]
+    stated = {relation for relation, _ in rows.sources([item.key for item in wanted])}
+    return {item.key for item in wanted if not keeps_fact(item.reason, stated=item.key in stated)}
+
+
+def _left_unstated(rows: ItemRows, memories: AbstractSet[int]) -> set[int]:
+    """Relations that nothing states once these memories are gone; what was given explicitly stands by itself."""
+    stated = {relation for relation, explicit in rows.stated_by(memories) if not explicit}
+    return stated - {relation for relation, memory in rows.sources(stated) if memory not in memories}
+
+
+def _ends_of_stated(rows: ItemRows, around: Around, memories: Collection[int], relations: Collection[int]) -> set[int]:
+    """The ends of what stands because a live memory states it: it speaks of them."""
+    ends = {relation: (left, right) for relation, left, right in around.relations if relation not in relations}
+    stated = [(relation, memory) for relation, memory in rows.sources(ends.keys()) if memory not in memories]
+    alone = {relation for relation, by_itself in rows.stated_by({memory for _, memory in stated}) if by_itself}
+    return {end for relation, _ in stated if relation not in alone for end in ends[relation]}
+
+
+def _without_hold(
+    wanted: Sequence[int],
+    around: Around,
+    memories: Collection[int],
+    relations: Collection[int],
+    held: Collection[int],
+) -> set[int]:
+    """Planned entities that nothing has come to hold meanwhile: no mention, and no way to anything that lives."""
+    roots = {*held} | {entity for entity, memory in around.mentions if memory not in memories}
+    edges = [(left, right) for relation, left, right in around.relations if relation not in relations]
+    inside = set(wanted)
+    for left, right in edges:
+        if left not in inside:
+            roots.add(right)
+        elif right not in inside:
+            roots.add(left)
+    return unreachable(wanted, edges, roots)
+
+
+def _skipped(
+    rows: ItemRows, items: Sequence[PlanItem], going: Selection, live: Live, kept: Mapping[int, str]
+) -> tuple[tuple[str, str], ...]:
+    gone: dict[Kind, AbstractSet[int]] = {
+        "memory": going.memories,
+        "chunk": going.chunks,
+        "entity": going.entities,
+        "relation": going.relations,
+    }
+    left = [item for item in items if item.key not in gone.get(item.kind, ())]
+    ids = rows.ids({kind: keys for kind, keys in _keys(left).items() if keys}) if left else {}
+    return tuple(
+        (
+            ids.get((item.kind, item.key)) or f"{item.kind} {item.key}",
+            _why_skipped(
+                item, live.get((item.kind, item.key)), kept.get(item.key, "") if item.kind == "memory" else ""
+            ),
+        )
+        for item in left
+    )
+
+
+def _why_skipped(item: PlanItem, found: LiveRow | None, kept: str) -> str:
+    if found is None:
+        return "gone since the plan was made"
+    if found.pinned:
+        return "pinned since the plan was made"
+    if item.kind == "chunk" or found.version != item.version:
+        return "changed since the plan was made"
+    return kept or "in use again since the plan was made"

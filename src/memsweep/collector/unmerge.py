@@ -1,0 +1,320 @@
+"""A merge is taken apart: what it moved goes back. Reads and decides first, writes last.
+
+Goes through what the merge wrote down, the last move first; the rules are in `memsweep.model.merging`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from memsweep.collector.named_strength import weakened
+from memsweep.collector.written_since import SinceMerge
+from memsweep.errors import Conflict
+from memsweep.model.graph_rows import UNMENTIONED, Alias, EntityRecord, Mention, Move, Name, RelationRecord
+from memsweep.model.merging import (
+    Joined,
+    MovedMention,
+    Statement,
+    Step,
+    Strength,
+    given_by,
+    mentions_back,
+    statements_back,
+    without,
+)
+from memsweep.model.relation_set import RelationSet
+from memsweep.model.selection import Selection
+from memsweep.model.splitting import SPLIT_ENDS, SPLIT_MENTION
+from memsweep.model.text import FindNames
+
+if TYPE_CHECKING:
+    from memsweep.model.operation import Operation
+    from memsweep.store.changes import Changes
+
+_ENDS = ("subject", "object")
+_CHANGED = ("subject", "object", "strength", "source")
+
+
+def take_apart(tx: Changes, receipt: int, doing: Operation, find: FindNames) -> Unmerge | None:
+    """What undoing the merge of a receipt does, if it was one."""
+    moves = tx.moves.of([receipt])
+    target = next((move.a for move in moves if move.kind == "target"), None)
+    if target is None:
+        return None
+    kept = tx.entities.at([target]).get(target)
+    _refuse_held(tx, kept, receipt)
+    sources = tx.entities.trashed_by([receipt])
+    unmerge = Unmerge(tx, receipt, target, sources, moves[::-1])
+    unmerge.refuse_later()
+    _refuse_namesakes(tx, sources)
+    unmerge.decide(kept, doing)
+    if kept is not None:
+        unmerge.look_at_what_came_since(kept, find)
+    return unmerge
+
+
+def _refuse_held(tx: Changes, kept: EntityRecord | None, receipt: int) -> None:
+    """What the merge kept is itself in the trash of another receipt."""
+    if kept is None or kept.trash in (None, receipt):
+        return
+    for holder in tx.receipts.at({kept.trash}).values():
+        raise Conflict(f"{kept.name!r:.60} is not there to be taken apart.", hint=f"Undo {holder.id} first.")
+
+
+def _refuse_namesakes(tx: Changes, sources: Sequence[EntityRecord]) -> None:
+    namesakes = tx.entities.live_named({source.full_name for source in sources})
+    for source in sources:
+        if (namesake := namesakes.get(source.full_name)) is not None:
+            raise Conflict(
+                f"{source.id} cannot come back: {source.name!r:.60} exists again as {namesake.id}.",
+                hint=f"Merge {namesake.id} away first.",
+            )
+
+
+class Unmerge:
+    """A merge that is being taken apart: its moves, the last one first."""
+
+    def __init__(
+        self, tx: Changes, receipt: int, target: int, sources: Sequence[EntityRecord], moves: Sequence[Move]
+    ) -> None:
+        self._tx, self._receipt, self._target, self._moves = tx, receipt, target, moves
+        self._sources = sources
+        self.entities = {source.key for source in sources}
+        """Those that are live again."""
+        self.touched = self.entities | {target}
+        """All that the merge had made one."""
+        self.unstated: set[tuple[int, int]] = set()
+        """Relations, and memories that state them no more."""
+        self.moves_of_others: list[Move] = []
+        """What other merges have to write down."""
+        keys = {move.a for move in moves if move.kind in _CHANGED}
+        self._targets = tx.moves.targets()
+        self._steps = tx.moves.of(self._targets.keys(), ("strength",), about=keys)
+        self._set = RelationSet(tx.relations.at(keys), tx.relations.sources(keys), living=self.entities)
+        self._kept: EntityRecord | None = None
+        self._changed_moves: list[Move] = []
+        self._restored: set[int] = set()
+        self._mentions: tuple[list[Mention], list[Mention]] = [], []
+        self._aliases: tuple[list[Alias], set[Name]] = [], set()
+        self._since: SinceMerge | None = None
+
+    @property
+    def relations(self) -> dict[int, RelationRecord]:
+        """As they are without the merge."""
+        return self._set.relations
+
+    @property
+    def moved_back(self) -> set[int]:
+        """Live relations that begin or end at another entity again."""
+        return {
+            change.after.key
+            for change in self._set.changes()
+            if change.after.ends != change.before.ends and change.before.trash is None and change.after.trash is None
+        }
+
+    def _of(self, kind: str) -> list[Move]:
+        return [move for move in self._moves if move.kind == kind]
+
+    def refuse_later(self) -> None:
+        """What a later merge joined to what this one moved cannot be told apart."""
+        moved = {move.a for move in self._moves if move.kind in {"subject", "object"}}
+        holders = (each.trash for each in self.relations.values())
+        later = {step.receipt for step in self._steps if step.receipt > self._receipt and step.a in moved}
+        later |= {trash for trash in holders if trash is not None and trash > self._receipt and trash in self._targets}
+        if later:
+            last = max(later)
+            uid = self._tx.receipts.at({last})[last].id
+            raise Conflict(
+                f"the merge {uid} joined facts that this one changed; they cannot be told apart before that is undone.",
+                hint=f"Undo {uid} first.",
+            )
+
+    def decide(self, kept: EntityRecord | None, doing: Operation) -> None:
+        merges = sorted(merge for merge, target in self._targets.items() if target == self._target)
+        if kept is not None and kept.trash is None:
+            self._kept, changed = weakened(self._tx, kept, self._receipt)
+            self._changed_moves += changed
+        self._move_mentions_back([merge for merge in merges if merge != self._receipt])
+        self._weaken_relations(doing)
+        ends = [move for move in self._moves if move.kind in _ENDS]
+        split = self._split_off(SPLIT_ENDS, {move.a for move in ends})
+        for move in ends:
+            self._move_end_back(move, split)
+        self._follow_memories()
+        self._move_names_back()
+
+    def write(self, tx: Changes) -> None:
+        tx.trash.restore(Selection(entities=self.entities))
+        if self._kept is not None:
+            tx.entities.set([self._kept])
+        added, dropped = self._mentions
+        owners = {Mention(move.a, move.b): move.said[0] for move in self._of("mention") if move.b and move.said}
+        tx.mentions.add(added, owners)
+        tx.mentions.drop(dropped)
+        if self._since is not None:
+            self._since.write(tx)
+        tx.moves.set(self._changed_moves)
+        tx.relations.write(self._set.changes())
+        aliases, gone = self._aliases
+        tx.aliases.drop_of_receipt(self._receipt)
+        tx.aliases.drop(gone)
+        tx.aliases.put(aliases)
+        tx.moves.drop([self._receipt])
+
+    @property
+    def conflicts(self) -> list[tuple[str, str]]:
+        return self._since.conflicts if self._since else []
+
+    def look_at_what_came_since(self, kept: EntityRecord, find: FindNames) -> None:
+        aliases, gone = self._aliases
+        back = {(source.name_key, source.key) for source in self._sources}
+        back |= {(alias.name_key, alias.entity) for alias in aliases if alias.entity in self.entities}
+        stays = {alias.name_key for alias in self._tx.aliases.at([kept.key])} - {name for name, _ in (*back, *gone)}
+        self._since = SinceMerge(self._tx, self._receipt, kept)
+        self._since.name_again(back, {kept.name_key, *stays}, {move.a for move in self._of("mention")}, find)
+        moved = {move.a for move in self._moves if move.kind in _ENDS}
+        self._since.look_at_facts(moved, {move.a for move in self._of("strength")} - self._restored)
+
+    def _move_mentions_back(self, others: Collection[int]) -> None:
+        """`others` are merges into the same entity: a mention that a later one moved, too, stays for its sake.
+
+        An earlier one found a mention that was there before this merge, and may be gone since.
+        """
+        taken_back = self._taken_back()
+        moved = [MovedMention(move.a, move.b or 0, move.c) for move in self._of("mention") if move.a not in taken_back]
+        chunks = {each.chunk for each in moved}
+        theirs = self._tx.moves.of(others, ("mention",), about=chunks) if others and chunks else []
+        shared: dict[int, int] = {}
+        for number, move in enumerate(theirs):
+            if move.c is None and move.receipt > self._receipt:
+                shared.setdefault(move.a, number)
+        back = mentions_back(moved, shared)
+        self._mentions = [Mention(*pair) for pair in back.added], [Mention(*pair) for pair in back.dropped]
+        self._changed_moves += [theirs[number]._replace(c=self._target) for number in back.claimed]
+        was = {each.chunk: each.source for each in reversed(moved) if (each.chunk, each.target) in back.dropped}
+        split = self._split_off((SPLIT_MENTION,), was.keys())
+        self._changed_moves += [move._replace(c=was[move.a]) for move in split]
+
+    def _taken_back(self) -> set[int]:
+        """The chunks in which what was kept is mentioned no more, for who did is taken back: undoing that gives back
+        what they had mentioned before the merge."""
+        noted: dict[int, list[Move]] = {}
+        for move in self._of("mention"):
+            noted.setdefault(move.a, []).append(move)
+        live = self._tx.items.live({"chunk": noted.keys()}) if noted else {}
+        memories = {memory for row in live.values() for memory in row.belongs_to}
+        holders = {act.trash for act in self._tx.acts.of_memories(memories) if act.trash} if memories else set()
+        gone = self._tx.moves.of(holders, (UNMENTIONED,), about=noted) if holders else []
+        gone = [move for move in gone if move.b == self._target]
+        for move in gone:
+            back = [(each.b, each.said[0] if each.said else None, each.c) for each in noted[move.a]]
+            ours = [Move(move.receipt, UNMENTIONED, move.a, source, owner) for source, owner, _ in back]
+            if all(target is None for _, _, target in back):  # what was kept was mentioned before
+                self.moves_of_others += ours
+            else:
+                first, *others = ours
+                self._changed_moves.append(move._replace(b=first.b, c=first.c))
+                self.moves_of_others += others
+        return {move.a for move in gone}
+
+    def _weaken_relations(self, doing: Operation) -> None:
+        """Facts count as they would without what this merge joined to them, if nothing has strengthened them since."""
+        keys = {move.a for move in self._moves if move.kind in {"strength", "source"}}
+        steps = [step for step in self._steps if step.a in keys]
+        others = {step.b for step in steps if step.b is not None}
+        strengths = {each.key: each.strength for each in self._tx.relations.at(others)}
+        for key in dict.fromkeys(move.a for move in self._of("strength")):
+            if key in self.relations:
+                self._weaken(key, [step for step in steps if step.a == key], strengths, doing)
+        theirs = [Joined(step.receipt, step.a, step.b) for step in steps if step.b and step.receipt != self._receipt]
+        self._take_statements_back(theirs)
+
+    def _weaken(self, key: int, moves: Sequence[Move], strengths: dict[int, Strength], doing: Operation) -> None:
+        steps = []
+        for place, move in enumerate(moves):
+            before, after = tuple(move.said[:4]), tuple(move.said[4:])
+            given = strengths.get(move.b or 0) or given_by(before, after)
+            steps.append(Step(place, move.receipt, before, after, given))
+
+        def combine(kept: Any, other: Any) -> Strength:
+            return doing.join(Strength(*kept), Strength(*other))
+
+        retraced = without(steps, self._receipt, tuple(self.relations[key].strength), combine)
+        for step in retraced.steps:
+            self._changed_moves.append(moves[step.place]._replace(said=[*step.before, *step.after]))
+        if retraced.values is not None:
+            self._restored.add(key)
+            self._set.strengthen(key, Strength(*retraced.values))
+
+    def _follow_memories(self) -> None:
+        """A fact that stayed for what the merge joined to it follows the memories that state it into the trash."""
+        alone = {
+            key: self._set.stated_by(key) for key in {move.a for move in self._of("strength")} & self.relations.keys()
+        }
+        alone = {key: known for key, known in alone.items() if self._is_left_alone(key, known)}
+        memories = self._tx.texts.at({memory for known in alone.values() for memory in known}) if alone else {}
+        for key, known in alone.items():
+            held = [row.trash for memory in known if (row := memories.get(memory)) and row.trash is not None]
+            if held:
+                self._set.trash(key, max(held))
+
+    def _is_left_alone(self, key: int, stated_by: Mapping[int, bool]) -> bool:
+        row = self.relations[key]
+        return row.trash is None and not row.explicit and bool(stated_by) and not any(stated_by.values())
+
+    def _take_statements_back(self, others: Sequence[Joined]) -> None:
+        added = [Statement(move.a, move.b or 0) for move in self._of("source")]
+        sources = self._tx.relations.sources({each.other for each in others}) if added else []
+        dropped, handed_on = statements_back(added, others, {Statement(*each[:2]) for each in sources})
+        for each in dropped:
+            if each.relation in self.relations:
+                self._set.drop_source(*each)
+                self.unstated.add(each)
+        self.moves_of_others += [Move(merge, "source", relation, memory) for merge, (relation, memory) in handed_on]
+
+    def _move_end_back(self, move: Move, split: Collection[Move]) -> None:
+        relation = self.relations.get(move.a)
+        if relation is None or move.b is None:
+            return
+        if getattr(relation, move.kind) == self._target:
+            ends = {"subject": relation.subject, "object": relation.object, move.kind: move.b}
+            self._set.move(move.a, ends["subject"], ends["object"])
+            return
+        # What was split off meanwhile stays where it is, and goes back to where it would be without this merge.
+        kind = SPLIT_ENDS[_ENDS.index(move.kind)]
+        self._changed_moves += [each._replace(c=move.b) for each in split if (each.kind, each.a) == (kind, move.a)]
+
+    def _split_off(self, kinds: Collection[str], about: Collection[int]) -> list[Move]:
+        """What later splits that stand took away from what this merge kept."""
+        later = [split for split in self._tx.moves.splits() if split > self._receipt]
+        found = self._tx.moves.of(later, kinds, about=about) if later and about else []
+        return [move for move in found if move.c == self._target]
+
+    def _move_names_back(self) -> None:
+        names = {source.full_name for source in self._sources}
+        moved = [move for move in self._moves if move.kind in {"alias", "name"}]
+        wanted = names | {(move.said[0], move.said[1]) for move in moved}
+        before = {alias.full_name: alias for alias in self._tx.aliases.at(names=wanted)}
+        after = {name: alias for name, alias in before.items() if name not in names}
+        allowed = self._still_meant([move for move in moved if move.kind == "name"])
+        for move in moved:
+            name = (move.said[0], move.said[1])
+            known = after.get(name)
+            if move.kind == "name" and move.place in allowed:
+                spelling = move.said[2] if known is None else known.name  # a name is written as it was first
+                after[name] = Alias(*name, spelling, move.a, move.b)
+            elif move.kind == "alias" and known is not None and known.entity == self._target:
+                after[name] = known._replace(entity=move.a)
+        kept = {name: alias for name, alias in after.items() if alias.receipt != self._receipt}
+        changed = [alias for name, alias in sorted(kept.items()) if alias != before.get(name)]
+        self._aliases = changed, before.keys() - kept.keys()
+
+    def _still_meant(self, moves: Sequence[Move]) -> set[int]:
+        """Names that stood for something else before, where that is still there and its merge was not taken apart."""
+        if not moves:
+            return set()
+        there = self._tx.entities.at({move.a for move in moves}).keys() | self.entities
+        merges = self._tx.receipts.at({move.b for move in moves if move.b is not None})
+        undone = {key for key, row in merges.items() if row.undone_at is not None}
+        return {move.place for move in moves if move.a in there and move.b not in undone}

@@ -1,0 +1,189 @@
+"""Update: a memory gets another text, tags or metadata in place. What it was before is held by a receipt.
+
+Reads and decides first, writes last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memsweep.collector.chunk_moves import noted
+from memsweep.collector.missing import live_memory
+from memsweep.errors import BadInput, Conflict
+from memsweep.model.gate import Gate
+from memsweep.model.graph_rows import RelationChange
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.memory_act import ExistingMemory, MemoryAct
+from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.plan import Totals
+from memsweep.model.revision import MEMORY, EarlierText, MemoryText, Piece, Revision, Updated, before_of
+from memsweep.model.selection import Selection
+from memsweep.model.stating import withdrawn
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.receipts import NewReceipt
+from memsweep.store.refusals import other_model, tombstoned_text
+from memsweep.store.repeats import acts_before
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memsweep.collector.collect import CollectorDependencies
+    from memsweep.store.changes import Changes
+
+_NO_CODE = "memory {} is an indexed file, which is updated by indexing it again; nothing was changed."
+_SAME_TEXT = "memory {} says the same already; nothing was changed."
+
+
+class NewText(NamedTuple):
+    """A text ready to be written: its pieces with the model of their vectors, and the names in it."""
+
+    pieces: tuple[Piece, ...]
+    model: EmbeddingModel
+    named: NewMemory
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedUpdate:
+    """What an update hands in, checked; None leaves what is there."""
+
+    text: str | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] | None = None
+
+    def of(self, memory: MemoryText, now: datetime) -> MemoryText:
+        """The memory as it will be; the same where nothing changes."""
+        values: dict[str, Any] = {"text": self.text, "tags": self.tags, "metadata": self.metadata}
+        changed = {name: value for name, value in values.items() if value not in (None, getattr(memory, name))}
+        if not changed:
+            return memory
+        return memory._replace(**changed, updated_at=to_micros(now), version=memory.version + 1)
+
+
+class _Withdrawn(NamedTuple):
+    """Relations that a memory no longer states, those of them that nothing else states, and what these say."""
+
+    changes: tuple[RelationChange, ...] = ()
+    gone: frozenset[int] = frozenset()
+    names: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> list[int]:
+        return [each.after.key for each in self.changes]
+
+
+def update(
+    tools: CollectorDependencies,
+    memory_id: str,
+    change: CheckedUpdate,
+    prepare: Callable[[str], NewText],
+    origin: Origin = UNKNOWN,
+) -> Updated:
+    """Change a memory in one transaction. `prepare` cuts and embeds a text, before the transaction begins."""
+    new = None if change.text is None else prepare(change.text)
+    doing, receipt_id = tools.operation(), tools.new_id("rcpt")
+    with tools.changing(tools.apply_seconds) as tx:
+        before = tx.texts.at([key := live_memory(tx.items, memory_id, tools.workspace_id)])[key]
+        if before.source == CODE_SOURCE:
+            raise BadInput(_NO_CODE.format(memory_id), hint="Change the file, then run index_codebase.")
+        after = change.of(before, doing.now)
+        if after is before:
+            return Updated(memory_id, before.version, None)
+        new = None if after.text == before.text else new
+        lost, old = _Withdrawn(), None
+        if new is not None:
+            _refuse_unfit(tx, after, new)
+            lost = _withdrawn(tx, before, after)
+            old = noted(tx, tx.texts.pieces([key]))[key]
+        totals = Totals(memories=1, relations=len(lost.gone))
+        known, first = acts_before(tx.acts, _as_it_is(before), before.content_hash.hex())
+        origin_key = tx.texts.origin_key(origin)
+        receipt = tx.receipts.add(NewReceipt(receipt_id, "update", "update", doing.actor, doing.now, totals=totals))
+        kept = before_of(before, after, old, tx.texts.model(), lost.keys)
+        tx.revisions.add([Revision(receipt, MEMORY, key, to_micros(doing.now), kept)])
+        tx.relations.write(lost.changes)
+        tx.items.trash(Selection(relations=lost.gone), receipt)
+        tx.acts.add([*(() if known else (first,)), updated(before, after, origin_key, receipt)])
+        entities = _write(tx, after, new, old or (), origin_key)
+        tx.audit(doing.counted("update", receipt_id, totals, ids=(memory_id, *entities)))
+    return Updated(memory_id, after.version, receipt_id, len(new.pieces) if new else 0, lost.names)
+
+
+def history(tools: CollectorDependencies, memory_id: str) -> list[EarlierText]:
+    """What a memory was before it changed, the newest first; what is a secret by now is masked."""
+    with tools.store.reading() as rows:
+        key = live_memory(rows.items, memory_id, tools.workspace_id)
+        found = rows.revisions.of_items(MEMORY, [key])
+        receipts = rows.receipts.at({each.receipt for each in found})
+    return [_earlier(each, receipts[each.receipt].id) for each in reversed(found) if each.receipt in receipts]
+
+
+def _earlier(revision: Revision, receipt_id: str) -> EarlierText:
+    gate, before = Gate("redact"), revision.before
+    tags, metadata = gate.texts(tuple(before["tags"]), "a tag"), gate.json(before["metadata"], "metadata")
+    return EarlierText(from_micros(revision.at), receipt_id, gate.text(before["text"]), tags, metadata)
+
+
+def _as_it_is(memory: MemoryText) -> ExistingMemory:
+    said = (memory.tags, memory.metadata, memory.source, memory.expires_at)
+    return ExistingMemory(memory.key, memory.id, *said, memory.created_at, memory.origin)
+
+
+def updated(before: MemoryText, after: MemoryText, origin: int | None, receipt: int) -> MemoryAct:
+    """What somebody changed in a memory."""
+    text = {} if after.text == before.text else {"text": after.content_hash.hex()}
+    tags = {} if after.tags == before.tags else {"tags": list(after.tags)}
+    metadata = {} if after.metadata == before.metadata else {"metadata": dict(after.metadata)}
+    said = {**text, **tags, **metadata, "source": after.source}
+    return MemoryAct(after.key, "update", after.updated_at, origin, said, receipt)
+
+
+def _write(tx: Changes, after: MemoryText, new: NewText | None, old: Sequence[Piece], origin: int | None) -> list[str]:
+    if new is None:
+        tx.texts.write(after, None)
+        return []
+    pieces = _in_place_of(old, new.pieces)
+    # A text is whose it is now, so that nobody speaks in another's name.
+    chunks = tx.texts.write(after._replace(origin=origin), pieces)
+    texts = {chunk: piece.text for chunk, piece in zip(chunks, pieces, strict=True)}
+    return tx.texts.name(after.key, texts, new.named)
+
+
+def _in_place_of(old: Sequence[Piece], new: Sequence[Piece]) -> list[Piece]:
+    """New pieces stand in their thread where the old ones stood; if they are more, at its end.
+
+    They take the last places, so that what comes next does not stand where the earlier text comes back.
+    """
+    if len(new) > len(old) or any(piece.stream_position is None for piece in old):
+        return list(new)
+    places = zip(new, old[-len(new) :], strict=True)
+    return [piece._replace(stream=at.stream, stream_position=at.stream_position) for piece, at in places]
+
+
+def _refuse_unfit(tx: Changes, after: MemoryText, new: NewText) -> None:
+    if (other := tx.texts.duplicate_of(after)) is not None:
+        raise Conflict(_SAME_TEXT.format(other), hint=f"Delete {after.id} if it is no longer needed.")
+    if tx.texts.tombstoned([after.text]):
+        raise tombstoned_text()
+    if (known := tx.texts.model()) is not None and known != new.model:
+        raise other_model(known, new.model)
+
+
+def _withdrawn(tx: Changes, before: MemoryText, after: MemoryText) -> _Withdrawn:
+    """What the memory stated and its new text does not state."""
+    explicit = dict(tx.items.stated_by([before.key]))
+    if not explicit:
+        return _Withdrawn()
+    keys = sorted(explicit)
+    rows = tx.items.describe({"relation": keys})
+    said = [(row.end_names[0], row.name, row.end_names[1]) for row in (rows["relation", key] for key in keys)]
+    lost = {keys[number]: said[number] for number in withdrawn(before.text, after.text, said)}
+    gone = _stated_by_nothing_else(tx, before.key, [key for key in lost if not explicit[key]])
+    changes = tuple(RelationChange(row, row, unstated_by=(before.key,)) for row in tx.relations.at(lost))
+    return _Withdrawn(changes, gone, tuple(" ".join(lost[key]) for key in sorted(gone)))
+
+
+def _stated_by_nothing_else(tx: Changes, memory: int, relations: Collection[int]) -> frozenset[int]:
+    others = {relation for relation, source in tx.items.sources(relations) if source != memory}
+    return frozenset(relations) - others

@@ -1,0 +1,66 @@
+"""Listing memories: what is asked for, checked, and a page of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memsweep.errors import BadInput
+from memsweep.memory.filters import make_filters
+from memsweep.model.listing import MOST_LISTED, STATES, ListedMemory, ListFilters, MemoryPage, State
+from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
+from memsweep.model.quarantine import Quarantine
+from memsweep.model.search import KINDS, Filters, Kind
+from memsweep.model.validity import has_expired
+
+if TYPE_CHECKING:
+    from memsweep.store.ports.overview import Overview
+
+_LISTED_KINDS: tuple[Kind, ...] = KINDS[:2]
+_NOT_HERE = ("include_stale", "symbol_kind", "as_of", "role", "include_tests")
+
+
+def make_list_filters(filters: object, door: object, state: object) -> ListFilters:
+    """What to list; filters are those of a search that are about whole memories."""
+    checked = make_filters(filters)
+    plain = Filters()
+    if wrong := next((name for name in _NOT_HERE if getattr(checked, name) != getattr(plain, name)), ""):
+        raise BadInput(f"filters.{wrong} is of searches; a listing has all memories.", hint="Use state instead.")
+    if checked.kind is not None and checked.kind not in _LISTED_KINDS:
+        raise BadInput(f"filters.kind must be {' or '.join(_LISTED_KINDS)} in a listing, not {checked.kind}.")
+    if door is not None and not isinstance(door, str):
+        raise BadInput(f"door must be text, not {door!r:.40}.")
+    return ListFilters(checked, door or None, _state(state))
+
+
+def _state(state: object) -> State | None:
+    if state in (None, ""):
+        return None
+    found = [each for each in STATES if each == state]
+    if not found:
+        raise BadInput(f"state must be one of {', '.join(STATES)}, not {state!r:.40}.")
+    return found[0]
+
+
+def list_memories(
+    store: Overview, asked: ListFilters, *, limit: int, cursor: str | None, quarantine: Quarantine, now: datetime
+) -> MemoryPage:
+    """A page; the total is counted once, with the first one."""
+    page_size(limit, MOST_LISTED)
+    listing = f"memories\0{asked}"
+    asked = replace(asked, back=quarantine.held_back(now))
+    after = mark_of(cursor, listing) or Mark(0, 0, store.count(asked))
+    found = store.memories(asked, after.key or None, limit + 1)
+    keys = list(found)[:limit]
+    shown = tuple(_judged(each, quarantine, now) for key in keys if (each := found[key]) is not None)
+    passed = after.passed + len(keys)
+    following = cursor_after(Mark(keys[-1], passed, after.total), listing) if len(found) > limit else None
+    return MemoryPage(shown, after.passed, max(after.total, passed), following, len(keys) - len(shown))
+
+
+def _judged(memory: ListedMemory, quarantine: Quarantine, now: datetime) -> ListedMemory:
+    return replace(memory, quarantine=quarantine.until(memory, now), expired=has_expired(memory.expires_at, now))
+
+
+NO_MEMORIES = MemoryPage((), 0, 0, None)

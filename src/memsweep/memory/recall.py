@@ -1,0 +1,153 @@
+"""Recall: query → one ranking of all kinds → what answers → a page of passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memsweep.errors import BadInput
+from memsweep.memory.choosing import CONSIDERED, precise
+from memsweep.memory.judging import Judge
+from memsweep.memory.listings import Listing, Listings
+from memsweep.memory.ranking import DEPTH, Found, look_at, rank
+from memsweep.memory.relevance import is_measured
+from memsweep.memory.same_model import check_model
+from memsweep.model.frozen import replace
+from memsweep.model.paging import cursor_at, offset_of
+from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
+from memsweep.model.validity import has_expired
+
+if TYPE_CHECKING:
+    from memsweep.embed.protocol import Embedder, Reader, Words
+    from memsweep.store.protocol import Store
+
+DEFAULT_LIMIT = 10
+
+
+def recall(
+    store: Store,
+    embedder: Embedder,
+    query: str,
+    *,
+    words: Words,
+    now: datetime,
+    filters: Filters = Filters(),
+    limit: int = DEFAULT_LIMIT,
+    cursor: str | None = None,
+    mode: SearchMode = "precise",
+    listings: Listings | None = None,
+    reader: Reader | None = None,
+) -> Page:
+    """What answers any text, or in `deep` mode all that resembles it; a text without words gets the newest."""
+    _check(query, limit, mode)
+    query = query.encode("utf-8", "replace").decode()  # a lone surrogate cannot be looked for
+    listing = f"{query}\0{filters}\0{mode}"
+    offset = offset_of(cursor, listing)
+    if not query.strip():
+        return _newest(store, filters, limit, offset, listing, now)
+    check_model(store.model(), embedder.model)
+    model = embedder.model.name
+    judge = Judge(model, words, reader)
+    ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
+    end = CONSIDERED if mode == "precise" else offset + limit
+    if ranking is None or not ranking.reaches(end):
+        alone = mode == "precise"
+        first = CONSIDERED if alone else MAX_LIMIT if end <= MAX_LIMIT else None
+        ranking = rank(store, embedder, judge, query, filters, now, first, alone=alone)
+        if listings and len(ranking.rows) > limit:
+            listings.keep(_of(store, listing, model, now=False), ranking)
+    if mode == "deep":
+        ranking = ranking.with_evidence()
+        found, damaged = look_at(store, judge, query, ranking, slice(offset, offset + limit))
+        return _page(_in_time(found, filters, now), len(ranking.rows), offset + limit, listing, damaged)
+    found, damaged = look_at(store, judge, query, ranking, slice(CONSIDERED))
+    found = _in_time(found, filters, now)
+    (asked,) = store.matched_words(query, [query])
+    judged = [each.judged for each in found]
+    chosen = {each.ranked.key for each in precise(judged, ranking.chosen_from, calibrated=is_measured(model, asked))}
+    answers = [each for each in found if each.judged.ranked.key in chosen]
+    page = _page(answers[offset : offset + limit], len(answers), offset + limit, listing, damaged)
+    return page if answers else _with_nearest(page, found)
+
+
+def _of(store: Store, listing: str, model: str, *, now: bool) -> Listing:
+    return Listing(store.workspace_id, store.revision(now=now), listing, model)
+
+
+def _check(query: object, limit: object, mode: object) -> None:
+    if not isinstance(query, str):
+        raise BadInput(f"query must be text, not {type(query).__name__}.")
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise BadInput(f"limit must be from 1 to {MAX_LIMIT}, not {limit!r:.40}.")
+    if mode not in MODES:
+        raise BadInput(f"mode must be {' or '.join(MODES)}, not {mode!r:.40}.")
+
+
+def _in_time(found: Sequence[Found], filters: Filters, now: datetime) -> list[Found]:
+    """Without what has expired since it was ranked for an earlier page; where it is asked for, it is said of each."""
+    moment = filters.as_of or now
+    told = [each._replace(expired=has_expired(each.passage.expires_at, moment)) for each in found]
+    return told if filters.include_expired else [each for each in told if not each.expired]
+
+
+def _newest(store: Store, filters: Filters, limit: int, offset: int, listing: str, now: datetime) -> Page:
+    keys = [item.key for item in store.newest(filters, DEPTH)]
+    window = keys[offset : offset + limit]
+    passages = store.passages(window)
+    return Page(
+        hits=tuple(
+            Hit(passages[key], 0.0, "newest", expired=has_expired(passages[key].expires_at, filters.as_of or now))
+            for key in window
+            if key in passages
+        ),
+        total=len(keys),
+        next_cursor=cursor_at(offset + limit, len(keys), listing),
+        damaged=store.unreadable([key for key in window if key not in passages]),
+    )
+
+
+def _page(found: Sequence[Found], total: int, end: int, listing: str, damaged: int) -> Page:
+    return Page(
+        hits=tuple(map(_hit, _file_by_file(found))),
+        total=total,
+        next_cursor=cursor_at(end, total, listing),
+        damaged=damaged,
+    )
+
+
+def _file_by_file(found: Sequence[Found]) -> list[Found]:
+    """What is from one file stands together, where the best of it stands."""
+    first: dict[str, int] = {}
+    for at, each in enumerate(found):
+        if each.passage.code is not None:
+            first.setdefault(each.passage.memory_id, at)
+    order = [first[each.passage.memory_id] if each.passage.code else at for at, each in enumerate(found)]
+    return [found[at] for at in sorted(range(len(found)), key=lambda at: (order[at], at))]
+
+
+def _with_nearest(page: Page, found: Sequence[Found]) -> Page:
+    """What was read has odds of another scale, by which nothing unread can be compared: there the ranking decides."""
+    if not found:
+        return page
+    any_read = any(each.reading is not None for each in found)
+    return replace(page, nearest=_hit(found[0] if any_read else max(found, key=lambda each: each.judged.beside_others)))
+
+
+def _hit(found: Found) -> Hit:
+    item = found.judged.ranked
+    relevance = round(found.judged.relevance, 3)
+    return Hit(found.passage, round(item.score, 4), _why(found), found.words, relevance, expired=found.expired)
+
+
+def _why(found: Found) -> str:
+    parts = [f"relevance {round(found.judged.relevance, 3):.2f}"]
+    if found.words:
+        parts.append(f"words: {', '.join(word[:24] for word in found.words[:8])}")
+    if found.similarity > 0:
+        parts.append(f"similarity {found.similarity:.2f}")
+    if found.reading is not None:
+        parts.append(f"reading {found.reading:.1f}")
+    if found.judged.ranked.neighbours > 0:
+        parts.append(f"neighbours {found.judged.ranked.neighbours:.2f}")
+    return "; ".join(parts)
