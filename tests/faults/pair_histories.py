@@ -511,6 +511,8 @@ class Campaign:
         self.app.embedder = CountingEmbedder()  # type: ignore[misc]
         self.app.sandbox = _sandbox()  # type: ignore[misc]
         self.numbers = itertools.count()
+        self.known: dict[tuple[Any, ...], State | None] = {}
+        """States in which only some operations were done, which many histories compare with."""
 
     @cached_property
     def untouched(self) -> State:
@@ -652,6 +654,12 @@ class History:
 
     def _only(self, standing: Collection[Done]) -> State | None:
         """A workspace in which nothing else was done; None if that cannot be done without the others."""
+        known = tuple((each.name, each.number, each.taken.items, each.taken.names) for each in standing)
+        if known not in self.campaign.known:
+            self.campaign.known[known] = self._without_others(standing)
+        return self.campaign.known[known]
+
+    def _without_others(self, standing: Collection[Done]) -> State | None:
         with self.campaign.world() as w:
             for each in standing:
                 self.campaign.clock[0] = BEGIN + timedelta(hours=4 + each.number)
