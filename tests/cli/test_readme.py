@@ -1,4 +1,4 @@
-"""The transcripts of the README are what is printed: they are run in a fresh home and compared."""
+"""The transcripts of README and tutorial are what is printed: they are run in a fresh home and compared."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _ID = re.compile(r"\b(mem|ent|plan|rcpt)_[0-9a-z]{12}\b")
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
-def transcript() -> list[tuple[list[str], list[str]]]:
+def transcript(document: str) -> list[tuple[list[str], list[str]]]:
     """Each command with the lines that it is said to print."""
-    blocks = re.findall(r"^```console\n(.*?)^```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE)
+    blocks = re.findall(r"^```console\n(.*?)^```", (ROOT / document).read_text("utf-8"), re.DOTALL | re.MULTILINE)
     steps: list[tuple[list[str], list[str]]] = []
     for line in "\n".join(blocks).splitlines():
         if line.startswith("$ "):
@@ -29,14 +29,15 @@ def transcript() -> list[tuple[list[str], list[str]]]:
 
 
 @pytest.mark.slow
-def test_the_readme_shows_what_is_printed(home: Path, tmp_path: Path, monkeypatch):
+@pytest.mark.parametrize("document", ["README.md", "docs/tutorial.md"])
+def test_a_transcript_shows_what_is_printed(document: str, home: Path, tmp_path: Path, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.chdir(tmp_path)
     Path("shop").mkdir()
     Path("shop/old_tax.py").write_text("def flat_tax(amount):\n    return amount * 0.19\n")
     Path("shop/billing.py").write_text("class Invoice:\n    def total(self):\n        return sum(self.lines)\n")
     last_id: dict[str, str] = {}
-    steps = transcript()
+    steps = transcript(document)
     assert len(steps) > 6
     for (program, *arguments), shown in steps:
         if program == "rm":
@@ -44,7 +45,7 @@ def test_the_readme_shows_what_is_printed(home: Path, tmp_path: Path, monkeypatc
             Path(arguments[0]).unlink()
             continue
         assert program == "memsweep"
-        given = [last_id["rcpt"] if _ID.fullmatch(each) else each for each in arguments]
+        given = [last_id[found[1]] if (found := _ID.fullmatch(each)) else each for each in arguments]
         printed = _printed(home, given, asks=any("[y/N]" in line for line in shown))
         last_id |= {found[1]: found[0] for found in _ID.finditer("\n".join(printed))}
         assert _matches(printed, shown), "\n".join(printed)
