@@ -47,7 +47,6 @@ def read_event(name: str, said: Any) -> Event:
     """The event that a client describes."""
     data: Mapping[str, Any] = said if isinstance(said, Mapping) else {}
     client: Client = "codex" if "turn_id" in data or "/.codex/" in _text(data, "transcript_path") else "claude"
-    source = _text(data, "source")
     prompt = _text(data, "prompt")
     inputs = data.get("tool_input")
     return Event(
@@ -56,12 +55,12 @@ def read_event(name: str, said: Any) -> Event:
         session=_text(data, "session_id"),
         folder=_text(data, "cwd"),
         transcript=_text(data, "transcript_path"),
-        source=source,
+        source=_text(data, "source"),
         prompt=prompt,
         tool=_text(data, "tool_name"),
         tool_input=inputs if isinstance(inputs, Mapping) else {},
         tool_response=data.get("tool_response"),
-        is_of_a_person=not data.get("agent_id") and (name != "UserPromptSubmit" or is_typed(data, [prompt])),
+        is_of_a_person=not data.get("agent_id") and (name != "UserPromptSubmit" or is_typed(data, prompt)),
     )
 
 

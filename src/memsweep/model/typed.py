@@ -7,7 +7,7 @@ and of commands, expanded commands, selections. So this is a list of what to let
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 _OF_A_PERSON: Mapping[str, frozenset[str]] = {
@@ -31,21 +31,24 @@ _SAYS_WHERE_FROM = re.compile(
     r"origin|source|sender|from|author|actor|agent|peer|team|mate|bot|relay|forward|hand|wake|schedul|trigger|task"
     r"|plugin|skill|hook|synthetic|virtual|meta|sidechain|compact|summary|rewrit|typed|connector|channel|mail|slack"
     r"|quot|foreign|deliver|queue|companion|remote|auto|inject|inherit|harness|machine|system|tool|user|human|person"
-    r"|speaker|produc|initiat|generat|via|by$",
+    r"|speaker|produc|initiat|generat|plan|via|by$",
     re.I,
 )
 _BLOCK = re.compile(r"^[^\S\n]*</?[a-z][\w.:-]*(?=[\s/>])|</[a-z][\w.:-]*\s*>", re.I | re.M)
 """A tag that begins a line, or one that closes anything: clients put what is not a person's between such."""
 _HEADING = re.compile(
-    r"\s*(?:\[[^\s\]]{1,80} [^\]\n]{1,200}\](?!\()|(?:\w{1,20} )?hook feedback:|Caveat: The messages below"
-    r"|This session is being continued|# AGENTS\.md instructions|# Context from my IDE|# Files mentioned by the user"
-    r"|Another \w{1,20} session sent a message)"
+    r"\A\s*\[[^\s\]]{1,80} [^\]\n]{1,200}\](?!\()|^[^\S\n]*(?:\[(?:[A-Z]{2,20} [A-Z]|Request interrupted)"
+    r"|(?:\w{1,20}(?::[^\s:]{1,80})? )?hook (?:feedback|success|additional context|(?:\w{1,20} )?error)\b"
+    r"|Caveat: The messages below|This session is being continued|# AGENTS\.md instructions|# Context from my IDE"
+    r"|# Files mentioned by the user|Another \w{1,20} (?:session sent a message|model started to solve)"
+    r"|Base directory for this skill|Implement the following plan)",
+    re.M,
 )
 """How text of a client begins that stands in no tags."""
 
 
-def is_typed(record: Mapping[str, Any], texts: Iterable[str], *, must_say: bool = False) -> bool:
-    """Return True if the client says that a person typed these texts, and nothing that a machine made stands in them.
+def is_typed(record: Mapping[str, Any], content: Any, *, must_say: bool = False) -> bool:
+    """Return True if the client says that a person typed this text or these blocks, and nothing machine-made is there.
 
     `record` is what the client says of them. With `must_say` it has to name a person: a program that only passes on
     what somebody typed says so in `origin`, and one that says nothing may have written it by itself.
@@ -54,8 +57,20 @@ def is_typed(record: Mapping[str, Any], texts: Iterable[str], *, must_say: bool 
     return (
         bool(names_a_person or not (must_say or "promptSource" in record))
         and all(_lets_in(name, value) for name, value in record.items() if value)
-        and not any(_BLOCK.search(text) or _HEADING.match(text) for text in texts)
+        and all(map(_is_plain, content if isinstance(content, list) else [content]))
     )
+
+
+def _is_plain(block: Any) -> bool:
+    """Return True for a picture, and for text that is in no frame; nobody types a document."""
+    match block:
+        case str():
+            return not (_BLOCK.search(block) or _HEADING.search(block))
+        case {"type": "text" | "input_text", "text": str(text), **more}:
+            return not any(more.values()) and _is_plain(text)
+        case {"type": "image" | "input_image"}:
+            return True
+    return False
 
 
 def _lets_in(name: str, value: Any) -> bool:

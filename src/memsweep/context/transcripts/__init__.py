@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -12,7 +11,7 @@ from typing import Any
 from memsweep.context.forms import read_turn
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.transcripts import claude, codex
-from memsweep.context.transcripts.reading import Compaction, Reading, Transcript, tier_of
+from memsweep.context.transcripts.reading import Compaction, Reading, Transcript, digest, tier_of
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import counted
@@ -20,7 +19,6 @@ from memsweep.model.tokens import CountTokens
 
 __all__ = ["Compaction", "Transcript", "read_session", "read_transcript", "tier_of"]
 
-_DIGEST_CHARS = 12
 _KNOWN_FORMS = 'Known forms: a session of Claude Code or Codex (JSON lines), a list of messages, {"segments": [...]}.'
 _NOTHING = "There are no messages and no segments in this file."
 
@@ -102,6 +100,5 @@ def _objects(rows: Sequence[Any]) -> list[dict[str, Any]]:
 def _from_messages(messages: Iterable[Mapping[str, Any]], reading: Reading) -> Transcript:
     for place, message in enumerate(messages):
         turn = read_turn(message)
-        digest = hashlib.blake2b(turn.text.encode("utf-8", "replace"), digest_size=8).hexdigest()[:_DIGEST_CHARS]
-        reading.take(f"m{place}-{digest}", turn)
+        reading.take(f"m{place}-{digest(turn.text)[:12]}", turn)
     return reading.ended()

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from memsweep.context.forms import Turn, read_turn
-from memsweep.context.transcripts.reading import Reading, safe_id
+from memsweep.context.transcripts.reading import Reading, safe_id, version_of
 from memsweep.model.typed import is_typed
 
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>")
 """What a command of the program says to the person is no message to the model."""
 _SAYS_WHO_TYPED = (2, 1, 187)
 """The first version that names a person in the `origin` of what one typed."""
-_VERSION = re.compile(r"(\d{1,6})\.(\d{1,6})\.(\d{1,6})")
 
 
 def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
@@ -38,21 +36,23 @@ def _read(reading: Reading, line: Mapping[str, Any]) -> None:
     elif not isinstance(own, str):
         return
     elif (prompt := _queued_prompt(line)) is not None:
-        turn = read_turn({"role": "user", "content": prompt})
-        reading.take(own, _by_whom({**line["attachment"], **line}, turn), **at)
+        inner = line["attachment"]
+        both = {name: [inner[name], line[name]] for name in inner.keys() & line.keys() - {"type", "version"}}
+        reading.take(own, _by_whom({**inner, **line, **both}, {"role": "user", "content": prompt}), **at)
     elif isinstance(message, dict) and message.get("role") and not _is_of_a_command(message):
-        turn = read_turn(message)
         if line.get("isCompactSummary"):
+            turn = read_turn(message)
             reading.summarise(own, turn.text, role=turn.role, **at)
         else:
-            reading.take(own, _by_whom(line, turn), **at)
+            reading.take(own, _by_whom(line, message), **at)
 
 
-def _by_whom(line: Mapping[str, Any], turn: Turn) -> Turn:
+def _by_whom(line: Mapping[str, Any], message: Mapping[str, Any]) -> Turn:
     """The turn; what stands in the user's role and was not typed by a person is a tool's."""
-    version = _VERSION.match(str(line.get("version")))
-    must_say = version is not None and tuple(map(int, version.groups())) >= _SAYS_WHO_TYPED
-    return turn if turn.role != "user" or is_typed(line, turn.texts, must_say=must_say) else replace(turn, role="tool")
+    turn, is_of_a_program = read_turn(message), str(line.get("entrypoint")).startswith("sdk")
+    must_say = is_of_a_program or version_of(line.get("version")) >= _SAYS_WHO_TYPED
+    is_a_persons = turn.role != "user" or is_typed(line, message.get("content"), must_say=must_say)
+    return turn if is_a_persons else replace(turn, role="tool")
 
 
 def _preserved(line: Mapping[str, Any]) -> set[str]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from memsweep.context.forms import read_turn
-from memsweep.context.transcripts.reading import Reading
+from memsweep.context.transcripts.reading import Reading, digest, version_of
 from memsweep.model.typed import is_typed
 
 _OF_THE_CLIENT = (
@@ -22,7 +21,9 @@ _OF_THE_CLIENT = (
 )
 """How messages begin that the program itself sends as the user."""
 _WHERE_PEOPLE_TYPE = ("cli", "exec", "vscode")
-_DIGEST_CHARS = 12
+_SAYS_WHO_TYPED = (0, 166, 0)
+"""The first version that is known to say of each piece whose it is."""
+_PIECES = "internal_chat_message_metadata_passthrough"
 
 
 def is_rollout(lines: Sequence[Mapping[str, Any]]) -> bool:
@@ -35,29 +36,34 @@ def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
         if not isinstance(payload, Mapping):
             continue
         if line.get("type") == "session_meta":
-            reading.is_of_an_agent |= not _is_a_persons(payload)
+            if reading.typist != "agent":
+                reading.typist = _typist(payload)
         elif line.get("type") == "response_item" and (message := _message(payload)) is not None:
             turn = read_turn(message)
-            if turn.role == "user" and (reading.is_of_an_agent or not is_typed(_said_of(line, payload), turn.texts)):
+            if turn.role == "user" and (reading.typist == "agent" or not _is_typed(line, payload, reading.typist)):
                 turn = replace(turn, role="tool")
             reading.take(_own(payload, line.get("timestamp")), turn, **at)
         elif line.get("type") == "compacted":
             _compact(reading, payload, at)
 
 
-def _is_a_persons(meta: Mapping[str, Any]) -> bool:
-    """Return False for a session that an agent or the program itself began: nobody types there."""
-    return meta.get("source", "cli") in _WHERE_PEOPLE_TYPE and meta.get("thread_source", "user") == "user"
+def _typist(meta: Mapping[str, Any]) -> str:
+    """Return `agent` for a session that an agent or the program itself began: nobody types there."""
+    if meta.get("source", "cli") not in _WHERE_PEOPLE_TYPE or meta.get("thread_source", "user") != "user":
+        return "agent"
+    return "named" if version_of(meta.get("cli_version")) >= _SAYS_WHO_TYPED else ""
 
 
-def _said_of(line: Mapping[str, Any], item: Mapping[str, Any]) -> dict[str, Any]:
-    """What the program says of a message, which newer versions do piece by piece."""
-    pieces, metadata = item.get("internal_chat_message_metadata_passthrough"), line.get("metadata")
-    said = dict(metadata) if isinstance(metadata, Mapping) else {}
+def _is_typed(line: Mapping[str, Any], item: Mapping[str, Any], typist: str) -> bool:
+    """By all that the program says of a message, which newer versions do piece by piece."""
+    pieces, metadata, content = item.get(_PIECES), line.get("metadata"), item.get("content")
+    said = {**line, **item, **(metadata if isinstance(metadata, Mapping) else {})}
+    said = {name: value for name, value in said.items() if name not in ("metadata", _PIECES)}
     if isinstance(pieces, Mapping):
-        origin = [pieces.get(name) for name in ("content_item_kinds", "content_item_metadata")]
-        said |= {"origin": [each for each in origin if each]} if any(origin) else {}
-    return said
+        kinds = [pieces.get(name) for name in ("content_item_kinds", "content_item_metadata")]
+        is_of_each = all(len(kind) == len(content or ()) for kind in kinds if isinstance(kind, list))
+        said["origin"] = [each for each in (*kinds, said.get("origin")) if each] if is_of_each else "unknown"
+    return is_typed(said, content, must_say=typist == "named" or isinstance(pieces, Mapping))
 
 
 def _compact(reading: Reading, payload: Mapping[str, Any], at: Mapping[str, Any]) -> None:
@@ -103,5 +109,4 @@ def _own(item: Mapping[str, Any], at: object) -> str:
 
 
 def _digest(item: Mapping[str, Any]) -> str:
-    said = json.dumps(item, sort_keys=True, default=str).encode("utf-8", "replace")
-    return hashlib.blake2b(said, digest_size=8).hexdigest()[:_DIGEST_CHARS]
+    return digest(json.dumps(item, sort_keys=True, default=str))[:12]

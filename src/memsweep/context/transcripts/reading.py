@@ -57,11 +57,17 @@ def tier_of(segment: ContextSegment) -> str:
 def safe_id(own: str) -> str:
     """The id of a message; a digest in the place of one that holds a secret or is too long."""
     is_safe = _PLAIN_ID.fullmatch(own) or (len(own) <= _LONGEST_ID and own.isprintable() and not find(own))
-    return own if is_safe else f"item-{_digest(own)}"
+    return own if is_safe else f"item-{digest(own)}"
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Return what stands for a text in an id."""
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def version_of(said: object) -> tuple[int, ...]:
+    """The numbers of a client's version; none where it says no version."""
+    return tuple(map(int, re.findall(r"\d{1,6}", str(said))[:3]))
 
 
 class Reading:
@@ -70,8 +76,8 @@ class Reading:
     def __init__(self, now: datetime, count: CountTokens, bookmark: Mapping[str, Any]) -> None:
         self.segments: list[ContextSegment] = []
         self.message_of: dict[str, str] = {}
-        self.is_of_an_agent = False
-        """A session in which no person types."""
+        self.typist = ""
+        """`agent` in a session in which no person types, `named` where the client names each person."""
         self._now, self._count = now, count
         self._compactions: list[Compaction] = []
         self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
@@ -92,7 +98,7 @@ class Reading:
             if number > 1:
                 self.message_of[own] = message
             if piece.makes is not None:
-                self._calls[_digest(piece.makes)] = own, place_in_file(piece.name, piece.inputs)
+                self._calls[digest(piece.makes)] = own, place_in_file(piece.name, piece.inputs)
             self.put(own, piece.text, piece.media_tokens, **{"role": turn.role, **self._result(turn, piece), **more})
 
     def put(self, own: str, text: str, media_tokens: int = 0, **more: Any) -> None:
@@ -126,13 +132,13 @@ class Reading:
             "live": list(self._live)[-_MOST_KEPT:],
             "replaced": self._replaced[-_MOST_KEPT:],
         }
-        bookmark |= {"of_an_agent": True} if self.is_of_an_agent else {}
+        bookmark |= {"typist": self.typist} if self.typist else {}
         return Transcript(self.segments, self.message_of, notes, tuple(self._compactions), bookmark)
 
     def _result(self, turn: Turn, piece: Piece) -> dict[str, Any]:
         if not turn.answers:
             return {"type": "message"}
-        answered = _digest(piece.answers or "")
+        answered = digest(piece.answers or "")
         if answered not in self._calls:
             return {"type": "log"}
         self._answered.add(answered)
@@ -146,7 +152,7 @@ class Reading:
             self._calls = {str(made): (str(own), dict(read)) for made, (own, read) in dict(calls).items()}
             self._live = dict.fromkeys(map(str, live))
             self._replaced = [*map(str, replaced)]
-            self.is_of_an_agent = bookmark.get("of_an_agent") is True
+            self.typist = str(bookmark.get("typist", ""))
         except (TypeError, ValueError):
             raise BadInput(
                 "the bookmark is not one that an earlier reading returned.",
