@@ -325,10 +325,20 @@ STATED_TWICE = StoreSpec(
     things=(Thing("Thing 0", pinned=True, explicit=True), Thing("Thing 1", pinned=True, explicit=True)),
     links=(Link(0, 0, explicit=True, sources=(1, 0)),),
 )
+MERGED_AND_CLEARED = StoreSpec(
+    notes=tuple(
+        Note(f"{'alpha ' * times}{number}", path, pinned=number < 5, age_days=0.5, never_seen=True)
+        for number, (times, path) in enumerate(((1, "src/m0.py"), *((times, None) for times in (9, 6, 1, 12, 1))))
+    ),
+    things=tuple(Thing(f"Thing {number}", pinned=True, explicit=True, age_days=0.5) for number in range(7)),
+    links=(Link(0, 0, explicit=True, weight=None), Link(0, 0, "calls", explicit=True, sources=(5, 0), weight=None)),
+)
+"""The plan of the last clear once protected other things on FalkorDB."""
 
 
 @given(random_stores(), runs(UPKEEP, 3, 10))
 @example(STATED_TWICE, [("clear", 0, ""), ("clear", 0, "")])
+@example(MERGED_AND_CLEARED, [(name, 0, "") for name in "merge merge clear".split() + 6 * ["merge"] + ["clear"]])
 @settings(max_examples=rounds(6, 25))
 def test_any_merging_splitting_fading_and_clearing_gives_the_same_on_falkor(
     spec: StoreSpec, acts: list[tuple[str, int, str]]

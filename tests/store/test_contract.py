@@ -26,7 +26,9 @@ from memsweep.model.memory import (
 )
 from memsweep.model.search import Candidate, Filters, stream_and_position
 from memsweep.model.text import content_hash
+from memsweep.model.token import Token
 from memsweep.store.protocol import Engine, Store
+from memsweep.store.things.collected import TombstoneRow
 from tests.support.engines import ENGINES, Home
 
 NOW = datetime(2026, 3, 31, 18, 0, 0, 123456, UTC)
@@ -96,6 +98,30 @@ def search(store: Store, query: str, data: bytes = vector(1, 2, 3, 4), **filters
 def by_words(store: Store, query: str) -> list[str]:
     found = store.candidates(query, vector(-1, -1, -1, -1), Filters(), 50)
     return [store.passages([item.key])[item.key].text for item in found if item.words > 0]
+
+
+# orders: what was done at one moment has a rule, too
+
+
+def test_workspaces_deleted_at_one_moment_are_listed_by_name(engine: Engine) -> None:
+    for name in ("b", "c", "a"):
+        engine.create(name, "", NOW)
+        engine.delete(name, NOW, f"wrcpt_{name}", actor="test")
+    assert [each.id for each in engine.deleted_workspaces()] == ["c", "b", "a"]
+
+
+def test_tokens_made_at_one_moment_are_listed_by_their_digest(engine: Engine) -> None:
+    for digest in "hgfedcba":
+        assert engine.tokens.add(Token(f"of {digest}", 64 * digest, (), True, NOW))
+    assert [each.name for each in engine.tokens.all()] == [f"of {digest}" for digest in "abcdefgh"]
+
+
+def test_tombstones_of_one_moment_are_listed_by_memory(store: Store) -> None:
+    with store.collector.changing() as tx:
+        tx.tombstones.add(
+            [TombstoneRow(bytes([number]), NOW, f"mem_{uid}", "") for number, uid in enumerate(("b", "c", "a"))]
+        )
+    assert [each.memory_id for each in store.collector.tombstones()] == ["mem_a", "mem_b", "mem_c"]
 
 
 # workspaces

@@ -43,7 +43,7 @@ def code_roots(
     scopes: Iterable[tuple[str, str, int, int | None]],
 ) -> tuple[CodeRoot, ...]:
     """From rows: files counted by root, language and staleness, with their lines; runs by root and filters."""
-    counted, ran = list(files), list(scopes)
+    counted, ran = list(files), sorted(scopes, key=lambda run: (-(run[3] or 0), run[1]))
 
     def root(path: str) -> CodeRoot:
         own = [each for each in counted if each[0] == path]

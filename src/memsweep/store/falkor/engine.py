@@ -142,7 +142,7 @@ class FalkorEngine:
     def deleted_workspaces(self) -> list[Workspace]:
         unfinished = {"making", "freeing", "copy_of"}
         found = [_deleted_workspace(name, about) for name, _, about in self.deleted() if not unfinished & about.keys()]
-        return sorted(found, key=lambda each: (each.deleted_at, each.id), reverse=True)
+        return sorted(found, key=lambda each: (each.deleted_at, each.id, each.receipt_id), reverse=True)
 
     def count_deleted(self, before: datetime) -> int:
         """How many workspaces were deleted up to a moment and are not freed yet."""

@@ -66,7 +66,8 @@ DROP_SOURCE = (
 
 # mentions
 MENTIONS_OF = """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(c) RETURN c.key, e.key ORDER BY c.key"""
+    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(c) RETURN c.key, e.key
+    ORDER BY c.key, e.key"""
 OWNERS = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[n:MENTIONS]-(c) WHERE n.origin IS NOT NULL
     RETURN c.key, e.key, n.origin"""

@@ -66,7 +66,7 @@ CODE_FILES = """
     MATCH (m:Memory) WHERE m.path IS NOT NULL
     RETURN m.root, m.language, m.stale, count(m), sum(m.lines)"""
 CODE_ROOTS = "MATCH (r:CodeRoot) RETURN r.path ORDER BY r.key"
-CODE_RUNS = "MATCH (s:CodeScope) RETURN s.root, s.filters, s.runs, s.verified_at ORDER BY s.verified_at DESC"
+CODE_RUNS = "MATCH (s:CodeScope) RETURN s.root, s.filters, s.runs, s.verified_at"
 
 
 def count(where: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from datetime import datetime
+from itertools import starmap
 from typing import Any
 
 from memsweep.errors import StoreCorrupt
@@ -28,7 +29,8 @@ class FalkorTokens:
     def all(self) -> list[Token]:
         listed = self._link.read("HGETALL", self._key)
         pairs = listed.items() if isinstance(listed, dict) else zip(listed[::2], listed[1::2], strict=True)
-        return sorted((self._token(digest.decode(), kept) for digest, kept in pairs), key=lambda each: each.created_at)
+        found = sorted((digest.decode(), kept) for digest, kept in pairs)
+        return sorted(starmap(self._token, found), key=lambda each: each.created_at)
 
     def add(self, token: Token) -> bool:
         values = (token.digest, _kept(token), token.name)

@@ -66,7 +66,7 @@ REFERENCED = """
 MATCHES = """
     select segment.place, -bm25(segment_fts) from segment_fts join segment on segment.id = segment_fts.rowid
     where segment_fts match :words and segment.project = :project and segment.stash is not null
-    order by segment_fts.rank limit :count"""
+    order by segment_fts.rank, segment.place limit :count"""
 
 # What the collector counts about a segment is no change of the segment: its version stays.
 SET_AGE = "update segment set gc_survival_count = ?, generation = ? where id = ?"

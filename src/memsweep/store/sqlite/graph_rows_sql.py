@@ -50,7 +50,7 @@ SET_RELATION_TRASH = "update relation set trash = ? where id = ?"
 RESTORE_RELATIONS = "update relation set trash = null where id in (select value from json_each(?))"
 
 # mentions
-MENTIONS_OF = "select chunk, entity from mention where entity in (select value from json_each(?)) order by chunk"
+MENTIONS_OF = "select chunk, entity from mention where entity in (select value from json_each(?)) order by 1, 2"
 OWNERS = """
     select chunk, entity, origin from mention
     where entity in (select value from json_each(?)) and origin is not null"""

@@ -106,8 +106,7 @@ CODE_FILES = """
     join memory indexed by memory_by_number on memory.id = code_file.memory and trash is null
     group by code_root.id, language, stale"""
 CODE_RUNS = """
-    select path, filters, runs, verified_at from code_scope join code_root on code_root.id = root
-    order by verified_at desc"""
+    select path, filters, runs, verified_at from code_scope join code_root on code_root.id = root"""
 
 
 def count(where: str) -> str:

@@ -25,7 +25,7 @@ HIDDEN_WORKSPACE = """
 SHOW_WORKSPACE = "update workspace set deleted_at = null, receipt = null where receipt = ?"
 LIST_DELETED = """
     select name, description, created_at, receipt, deleted_at, project from workspace where deleted_at is not null
-    order by deleted_at desc, id desc"""
+    order by deleted_at desc, name desc, receipt desc"""
 DELETED_AT = "select deleted_at from workspace where file = ?"
 COUNT_DELETED = "select count(*) from workspace where deleted_at <= ?"
 # What somebody is at work on is purged the next time.

@@ -183,9 +183,8 @@ def passes(filters: Filters, hidden: Hidden) -> tuple[str, list[Any]]:
 
 
 def match_words(where: str) -> str:
-    return (
-        f"select rowid, bm25(chunk_fts) as score from chunk_fts where chunk_fts match ?{where} order by score limit ?"
-    )
+    matching = f"select rowid, bm25(chunk_fts) as score from chunk_fts where chunk_fts match ?{where}"
+    return f"{matching} order by score, rowid limit ?"
 
 
 _PLACE = "stream << 32 | stream_position"  # as model.search.place_at makes it

@@ -169,7 +169,7 @@ AUDIT = """
       and (instr(counts, :needle)
            or ((:subject is null or subject = :subject) and substr(counts, 1, length(:rest)) <> :rest))
     order by id desc limit :limit"""
-TOMBSTONES = "select memory, at, reason from tombstone order by at desc"
+TOMBSTONES = "select memory, at, reason from tombstone order by at desc, memory"
 
 # What is too old to tell of: receipts that were purged, with their plans, and events of the log.
 _SPENT = """
