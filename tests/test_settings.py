@@ -317,6 +317,11 @@ MISTYPED = (
     "falkor://user:hunter2@[::1",
     "falkor://user:hunter2@host:6379:6379",
     "falkor://user:hunter2@",
+    "falkor://host?password=hunter2",
+    "falkor://user:12?timeout=hunter2@host",
+    "falkor://user:1@2?hunter2@host",
+    "falkor://user:1@2?timeout=hunter2@host",
+    "falkor:///user:hunter2%40host:1",
     "FALKOR//:hunter2@host\n",
 )
 
@@ -326,7 +331,7 @@ def test_no_mistyped_store_is_told_with_its_password(url: str, run: Run) -> None
     told = [run(*command, MEMSWEEP_STORE=url) for command in (("config", "show"), ("list",), ("where",))]
     for ran in (*told, run("workspace", "copy", "default", "--to", url)):
         assert "ter2" not in ran.out + ran.err
-        assert "is not an address" in ran.out + ran.err or "has the parameter 'hosts'" in ran.err
+        assert "is not an address" in ran.out + ran.err or "has the parameter " in ran.err
 
 
 def test_a_password_with_signs_in_it_is_not_shown(run: Run) -> None:

@@ -36,10 +36,11 @@ def parse_address(url: str) -> Address:
     except ValueError:
         raise ValueError("is not an address") from None  # what Python says may quote the password
     # A password in which some sign stands unescaped ends there, and the rest of it is taken for something else.
-    torn = "@" in parts.path + parts.fragment or ("@" in parts.query and "@" not in parts.netloc)
+    said = dict(parse_qsl(parts.query, keep_blank_values=True))
+    rest = parts.path + parts.fragment + "".join(name + value for name, value in said.items() if name != "ca")
+    torn = "@" in rest or ("@" in parts.query and "@" not in parts.netloc)
     if parts.scheme not in SCHEMES or not parts.hostname or port == 0 or torn:
         raise ValueError("is not an address")
-    said = dict(parse_qsl(parts.query, keep_blank_values=True))
     if unknown := sorted(said.keys() - set(PARAMETERS)):
         raise ValueError(f"has the parameter {unknown[0]!r}, which is unknown (known: {', '.join(PARAMETERS)})")
     tls = parts.scheme == "falkors"

@@ -16,8 +16,9 @@ MAX_DESCRIPTION = 1000
 MAX_ECHO = 160  # how much of a value an error repeats
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-_PARAMETERS = re.compile(r"\?(?:ca|sentinel|timeout)=")
-_WITHOUT_USER = re.compile(r"(?:\[[0-9a-f:.]*\]|[^/:?#\s]*)(?::\d+)?(?:[/?#].*)?", re.IGNORECASE)
+_WITHOUT_SECRET = re.compile(
+    r"(?:\[[0-9a-f:.]*\]|[^/:?#%\s]*)(?::\d+)?(?:/[\w.-]*)*(?:\?(?:(?:ca|sentinel|timeout)=[^&?#@]*(?:&|$))+)?", re.I
+)
 
 
 def check_text(value: object, what: str, *, max_bytes: int = MAX_TEXT_BYTES) -> str:
@@ -134,13 +135,14 @@ def case_key(name: str) -> str:
 
 
 def without_password(url: str) -> str:
-    """An address as it may be shown, however it was mistyped: nothing that stands before its last @, and of one that
-    has none only what cannot be a password."""
+    """An address as it may be shown, however it was mistyped: nothing that stands before its last @, and of the rest
+    only what cannot be a password."""
     scheme = found.group() if (found := _SCHEME.match(url)) else ""
-    end = found.start() if (found := _PARAMETERS.search(url)) else len(url)
-    _, at, place = url[len(scheme) : end].rpartition("@")
-    shown = f"***@{place}" if at else place if _WITHOUT_USER.fullmatch(place) else "***"
-    return f"{scheme}{shown}{url[end:]}"
+    _, at, place = url[len(scheme) :].rpartition("@")
+    if not _WITHOUT_SECRET.fullmatch(place):  # before a question mark, a port may be how a password begins
+        head = place.partition("?")[0]
+        place = f"{head}?***" if ":" not in head and _WITHOUT_SECRET.fullmatch(head) else "***"
+    return f"{scheme}{'***@' if at else ''}{place}"
 
 
 def check_description(text: str) -> str:
