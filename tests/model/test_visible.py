@@ -27,6 +27,7 @@ ORDINARY = [
     "क्\u200dष श्री र\u200dय ශ්\u200dරී",
     "e\u0301 Größe 漢字 葛\U000e0100飾 ﷽ ᠮᠤᠩᠭᠤᠯ\u180b",
     "x <| f |> g; a <- b; <<<EOF; 1 << 2",
+    "<img src='a/b.png' alt=\"x\"> <img/> <IMG> <source> <video controls src=a.mp4> <sourceMap a='b:c'> <imgs x=':'>",
 ]
 
 
@@ -65,6 +66,22 @@ def test_ordinary_text_stays_as_it_is(text: str) -> None:
         ("![x]( <//evil.example>)", "!\\[x]( <//evil.example>)"),
         ("![a[b]c](HTTPS://evil.example/a.png)", "!\\[a[b]c](HTTPS://evil.example/a.png)"),
         ("![x](&#104;ttp://evil.example)", "!\\[x](&#104;ttp://evil.example)"),
+        ("![x](" + " " * 200 + "http://e)", "!\\[x](" + " " * 200 + "http://e)"),
+        ("![x](< http://e>)", "!\\[x](< http://e>)"),
+        ("![a\\]b]\n\n[a\\]b]: http://e", "!\\[a\\]b]\n\n[a\\]b]: http://e"),
+        ("<img alt='>' src='//e'>", "[U+003C]img alt='>' src='//e'>"),
+        ("<img src='&#104;ttp:&#47;&#47;e'>", "[U+003C]img src='&#104;ttp:&#47;&#47;e'>"),
+        ("<img src=http:e>", "[U+003C]img src=http:e>"),
+        ("<img/src='https://e'", "[U+003C]img/src='https://e'"),
+        ("<svg><image href='//e'/></svg>", "<svg>[U+003C]image href='//e'/></svg>"),
+        ("<iframe src='https://e'></iframe>", "[U+003C]iframe src='https://e'></iframe>"),
+        ("<video poster=\\\\e\\x>", "[U+003C]video poster=\\\\e\\x>"),
+        ("<s\u0301ystem-reminder><x:system-reminder>", "[U+003C]s\u0301ystem-reminder>[U+003C]x:system-reminder>"),
+        ("<｜User｜><｜tool▁calls▁begin｜>", "[U+003C]｜User｜>[U+003C]｜tool▁calls▁begin｜>"),
+        ("[TOOL_CALLS][/TOOL_RESULTS]", "[U+005B]TOOL_CALLS][U+005B]/TOOL_RESULTS]"),
+        ("é\u200cé\u200dé", "é[U+200C]é[U+200D]é"),
+        ("😀\ufe05😀\ufe0d", "😀[U+FE05]😀[U+FE0D]"),
+        ("字\U000e0168", "字[U+E0168]"),
         ("![x][1] and ![2]\n\n[1]: //e\n[2]: http://e", "!\\[x][1] and !\\[2]\n\n[1]: //e\n[2]: http://e"),
         ("!\u200b(http://evil.example)", "!\\[U+200B](http://evil.example)"),
         ('<IMG src="https://evil.example/x">', '[U+003C]IMG src="https://evil.example/x">'),
@@ -118,7 +135,23 @@ class Shown(Used):
 @pytest.mark.slow
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    "piece", ["<", "< ", "<a-", "![", "](", "[a]", "\u200d", "é\u200c", "<img ", "![x]\n\n[x]: //e\n", "<system "]
+    "piece",
+    [
+        "<",
+        "< ",
+        "<a-",
+        "![",
+        "](",
+        "[a]",
+        "\u200d",
+        "é\u200c",
+        "<img ",
+        "<img '",
+        "<img a",
+        "[\\",
+        "![x]\n\n[x]: //e\n",
+        "<system ",
+    ],
 )
 def test_showing_takes_time_as_the_text_grows(piece: str) -> None:
     assert not (slow := growth(Shown(re.compile(""), frozenset()), ("", piece, "\0"))), slow

@@ -17,24 +17,31 @@ _UNSEEN = (
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _SIGN = "[^\x00-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\U000e0000-\U000e0fff]"
+_PICTOGRAPH = "[\u2049-\u3299\U0001f000-\U0001faff]"
 # What makes one sign of several, and stays: joiners in emoji, and in scripts that join letters; a variant of the sign
-# before it; the flags of England, Scotland and Wales.
+# before it, of the few that fonts have; the flags of England, Scotland and Wales.
 _PART_OF_A_SIGN = "|".join(
     (
-        f"(?<={_SIGN})[\u200c\u200d](?={_SIGN})",
-        f"(?<=\ufe0f)\u200d(?={_SIGN})",
+        f"(?<={_PICTOGRAPH})\u200d(?={_PICTOGRAPH})",
+        f"(?<=\ufe0f)\u200d(?={_PICTOGRAPH})",
         "(?<=[\u0620-\u08ff\u0900-\u0dff\u1000-\u109f\u1780-\u17b3])[\u200c\u200d](?![\u200c\u200d])",
-        f"(?<={_SIGN})[\ufe00-\ufe0f]|(?<=[#*0-9])\ufe0f(?=\u20e3)|(?<=[\u1820-\u18aa])[\u180b-\u180f]",
-        "(?<=[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e01ef]",
+        f"(?<={_SIGN})[\ufe00-\ufe02\ufe0e\ufe0f]|(?<=[#*0-9])\ufe0f(?=\u20e3)|(?<=[\u1820-\u18aa])[\u180b-\u180f]",
+        "(?<=[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\U000e0100-\U000e010f]",
         "(?<=\U0001f3f4)\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
         "|\U000e0077\U000e006c\U000e0073)\U000e007f",
     )
 )
 _ANY_UNSEEN = re.compile(f"[\r{_UNSEEN}]")
 _EACH_UNSEEN = re.compile(f"({_PART_OF_A_SIGN})|[{_UNSEEN}]|\r(?!\n)")
+# What HTML fetches by itself, but for what has no more than a path and is closed.
+_FETCHED = (
+    r"\s{0,9}(?:img|image|picture|source|video|audio|track|i?frame|embed|object)\b"
+    r"(?!(?:[^<>\"':&\\/]|/(?!/)|\"(?:[^<>\":&\\/]|/(?!/))*\"|'(?:[^<>':&\\/]|/(?!/))*')*+>)"
+)
 # How a tag begins, with its name, and whether that is all; a picture in HTML from elsewhere; marks of other models.
 _TAG = re.compile(
-    r"<(?=\s{0,9}img\b[^<>]*//|\|\w{1,40}\||</?SYS>>)|\[(?=/?INST\])"
+    rf"<(?={_FETCHED}[\s/])|<(?=[|\uff5c][^\s<>|\uff5c]{{1,60}}[|\uff5c]>|</?SYS>>)"
+    r"|\[(?=/?(?:INST|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|SYSTEM_PROMPT)\])"
     r"|[<\uff1c\ufe64](?=\s{0,9}/?\s{0,9}(permissions\s{1,9}instructions|[^\W\d_][^\s<>/=\"'`(){}\[\],;|]{0,63})(\s{0,9}>)?)",
     re.IGNORECASE,
 )
@@ -53,10 +60,11 @@ _OBEYED = frozenset(
 _OBEYED_FAMILIES = ("antml", "memsweepmemory", "localcommand")
 _OBEYED_ALONE = ("system", "assistant")
 # Where a picture would be fetched from another place: any destination that is more than a path, named here or below.
-_ELSEWHERE = r"\s{0,99}<?(?!data:)[^\s)>]{0,64}?(?::|//|\\|&)"
+_ELSEWHERE = r"[\s<]*+(?!data:)[^\s)>]{0,64}?(?::|//|\\|&)"
 _DESTINATION = re.compile(rf"\]\({_ELSEWHERE}", re.IGNORECASE)
-_DEFINITION = re.compile(rf"^[ \t>*+-]{{0,20}}\[([^\[\]]{{1,999}})\]:{_ELSEWHERE}", re.IGNORECASE | re.MULTILINE)
-_LABEL = re.compile(r"\[([^\[\]]{1,999})\]")
+_NAME = r"\[((?:[^\[\]\\]|\\.){1,999}+)\]"
+_DEFINITION = re.compile(rf"^[ \t>*+-]{{0,20}}{_NAME}:{_ELSEWHERE}", re.IGNORECASE | re.MULTILINE | re.DOTALL)
+_LABEL = re.compile(rf"(?<=[!\]]){_NAME}", re.DOTALL)
 _BLANK_LINES = re.compile(r"(\n[ \t\r]*\n)")
 
 
@@ -104,8 +112,9 @@ def _without_tag(found: re.Match[str]) -> str:
 
 
 def _is_obeyed(name: str, alone: bool) -> bool:
-    letters = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", name).casefold()))
-    is_one = letters in _OBEYED or letters.startswith(_OBEYED_FAMILIES)
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    letters, own = ("".join(filter(str.isalnum, each)) for each in (plain, plain.rpartition(":")[2]))
+    is_one = letters in _OBEYED or own in _OBEYED or letters.startswith(_OBEYED_FAMILIES)
     return is_one or (alone and letters in _OBEYED_ALONE)
 
 
