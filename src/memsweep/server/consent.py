@@ -18,6 +18,7 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel, Field
 
+from memsweep import deadline
 from memsweep.errors import Unconfirmed
 from memsweep.model.visible import visible
 
@@ -62,12 +63,11 @@ def gated(function: Callable[..., Any], asks: Asks | None, hidden: Collection[st
         return _with_signature(lambda **given: function(**given), function, {}, hidden) if hidden else function
 
     def look(context: Context, **given: Any) -> Question:
-        removal = asks(**given)
-        if removal is None:
-            return Question()
-        if can_ask(context):
-            return removal.question()
-        if removal.command:
+        with deadline.at_most(deadline.CALL_SECONDS):
+            removal = asks(**given)
+            if removal is not None and can_ask(context):
+                return removal.question()
+        if removal is not None and removal.command:
             raise Unconfirmed(
                 f"{removal.why}, and the client cannot ask a person; nothing was changed.",
                 hint=f"A person can run it: `{removal.command}`",

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from mcp.server.mcpserver import MCPServer
 
+from memsweep import deadline
 from memsweep.app import App
 from memsweep.errors import MemsweepError
 from memsweep.model.visible import visible, visible_in
@@ -85,6 +86,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 def _as_json(read: Callable[[], Any]) -> str:
     """As JSON; an error has the same form, with one clear sentence."""
     try:
-        return json.dumps(visible_in(read()), ensure_ascii=False)
+        with deadline.at_most(deadline.CALL_SECONDS):
+            return json.dumps(visible_in(read()), ensure_ascii=False)
     except MemsweepError as error:
         return json.dumps({"error": visible(str(error))}, ensure_ascii=False)

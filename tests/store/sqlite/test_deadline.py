@@ -12,6 +12,7 @@ from memsweep.errors import StoreBusy
 from memsweep.store.file.connect import Pool
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from tests.support import store_files
+from tests.support.engines import on_every_engine
 
 _ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
 
@@ -34,6 +35,7 @@ def test_a_statement_is_interrupted_and_what_was_written_is_taken_back(app: App,
     pool.close()
 
 
+@on_every_engine
 def test_no_statement_is_begun_when_the_time_is_over(app: App) -> None:
     memory = app.memory()
     memory.remember("The harbour opens at dawn.")

@@ -19,6 +19,7 @@ from redis.cluster import RedisCluster
 from redis.retry import Retry
 from redis.sentinel import Sentinel
 
+from memsweep.deadline import refuse_if_over
 from memsweep.errors import BadSetting, StoreAway, StoreError
 from memsweep.forking import after_fork, new_lock
 from memsweep.model.address import parse_address
@@ -69,12 +70,14 @@ class Link:
         return [rows_of(reply) for reply in self.read_all([question(graph, *each) for each in queries])]
 
     def read_all(self, commands: Sequence[Command]) -> list[Any]:
-        """Several commands that change nothing, in one go."""
+        """Several commands that change nothing, in one go; none is begun when the call has used up its time."""
+        refuse_if_over()
         with self._plain():
             replies: list[Any] = self._again(lambda: self._send_all(commands))
             return replies
 
     def read(self, *command: Any) -> Any:
+        refuse_if_over()
         with self._plain():
             return self._again(lambda: self._client.execute_command(*command))
 
