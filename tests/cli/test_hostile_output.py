@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from memsweep.app import App
+from memsweep.app import App, called_by
+from memsweep.model.origin import Origin
 from memsweep.model.visible import visible, written_out
 from tests.support.commands import Ran
 
@@ -77,3 +78,16 @@ def test_no_command_passes_on_what_hides_or_gives_orders(run: Callable[..., Ran]
     assert wrong == []
     assert told > 10
     assert run("get", note, "--json").json["text"] == ATTACK
+
+
+def test_each_line_says_whose_it_is(run: Callable[..., Ran], app: App) -> None:
+    for tier in ("person", "agent", "tool"):
+        with called_by(Origin("mcp", "c", session="s", tier=tier)):
+            app.memory().remember(f"The harbour opens at dawn, says a {tier}.")
+            app.memory().graph.relate(tier, "OPENS", "harbour")
+    for command in (["search", "harbour opens at dawn", "--mode", "deep"], ["list"], ["briefing"]):
+        said = run(*command).out
+        assert [said.count(f"[{tier}]") >= 1 for tier in ("person", "agent", "tool")] == [True] * 3, command
+    told = run("briefing").out
+    assert "[agent] agent OPENS harbour" in told
+    assert "[tool] The harbour opens at dawn, says a tool." in told

@@ -216,6 +216,12 @@ harmless = visible
 """Text as a terminal may get it, or a pipe, for what reads it may be a terminal or a model: see `show_json`."""
 
 
+def tier_in(item: Mapping[str, Any]) -> str:
+    """Say whose an item of an answer is, as hooks say it; empty where the answer does not."""
+    tier = str(item.get("tier") or item.get("origin", "")).partition(",")[0]
+    return f"[{tier}]" if tier else ""
+
+
 @contextmanager
 def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """A bar on a terminal, with how many are done and the time that is left; nothing otherwise."""

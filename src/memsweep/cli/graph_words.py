@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memsweep.cli.door import harmless, in_commands, show_pair
+from memsweep.cli.door import harmless, in_commands, show_pair, tier_in
 from memsweep.model.text import counted
 from memsweep.report import whole_graph as report
 from memsweep.report.counts import named
@@ -90,7 +90,7 @@ def overview(console: Console, answer: BriefingAnswer) -> None:
     """The briefing of a workspace."""
     _line(console, answer["summary"])
     lists = {
-        "memories": [f"{each['memory_id']}  {each['text']}" for each in answer["memories"]],
+        "memories": [f"{each['memory_id']}  {tier_in(each)} {each['text']}" for each in answer["memories"]],
         "facts": [_fact(each) for each in answer["facts"]],
         "central": [", ".join(answer["central"])] if answer["central"] else [],
         "contradictions": [each["why"] for each in answer["contradictions"]],
@@ -162,7 +162,7 @@ def _again(arrow: str, name: str) -> Any:
 
 
 def _fact(fact: Mapping[str, Any]) -> str:
-    return f"{fact['from']} {fact['relation']} {fact['to']} ({_weight(fact)})"
+    return f"{tier_in(fact)} {fact['from']} {fact['relation']} {fact['to']} ({_weight(fact)})".lstrip()
 
 
 def _weight(fact: Mapping[str, Any]) -> str:

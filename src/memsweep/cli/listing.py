@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, tier_in, with_app
 from memsweep.cli.options import AtMost200, Client, Cursor, Session, Since, Source, Tags, Tier, Until
 from memsweep.report.listing import ListedAnswer, listed
 
@@ -48,7 +48,8 @@ def _print(console: Console, answer: ListedAnswer) -> None:
 
     for each in answer["memories"]:
         marks = [mark for mark in _MARKS if mark in each] + ["quarantined"] * ("quarantine" in each)
-        about = "  ".join(filter(None, (each["created_at"][:10], each["source"], each.get("path", ""), *marks)))
+        shown = (each["created_at"][:10], tier_in(each), each["source"], each.get("path", ""), *marks)
+        about = "  ".join(filter(None, shown))
         console.print(Text.assemble((each["memory_id"], "cyan"), f"  {harmless(about)}"), soft_wrap=True)
         text = " ".join(harmless(each["text"]).split())
         console.print(Text(f"      {text[:160]}{'…' if each['characters'] > 160 else ''}"), soft_wrap=True)

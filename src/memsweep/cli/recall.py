@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_json, show_pair, with_app
+from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_json, show_pair, tier_in, with_app
 from memsweep.cli.options import Client, Cursor, MemoryId, Session, Since, Source, Tags, Tier, Until
 from memsweep.report import memory as report
 from memsweep.report import updates
@@ -224,12 +224,12 @@ def _said(sentence: str) -> Line:
 
 
 def _lines_of(hit: dict[str, Any], width: int | None) -> Iterator[Line]:
-    """Relevance, id and place on one line; the text below; why it was found. Lines of code stay as they are."""
+    """Relevance, id, whose it is and where, on one line; the text below; why. Lines of code stay as they are."""
     own_id = harmless(hit.get("memory_id") or hit.get("relation_id") or hit.get("segment_id", ""))
     about = hit["kind"] if hit["kind"] in ("fact", "segment") else ""
     if "path" in hit:
         about = f"{hit['path']}:{hit['lines'][0]}-{hit['lines'][1]} {hit['symbol'] or ''}".rstrip()
-    about = f"{hit['scope']} {about}".rstrip() if "scope" in hit else about
+    about = " ".join(filter(None, (tier_in(hit), hit.get("scope", ""), about)))
     yield Line(((f"{hit['relevance']:.2f}  ", ""), (own_id, "cyan"), (f"  {harmless(about)}".rstrip(), "bold")))
     text = harmless(hit["text"])
     for line in text.rstrip().splitlines() if "path" in hit else _wrapped(" ".join(text.split()), width):
