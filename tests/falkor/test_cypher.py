@@ -21,7 +21,7 @@ from tests.support.engines import Home
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
-           "merging_cypher", "whole_graph_cypher", "graph_rows_cypher",
+           "whole_graph_cypher", "graph_rows_cypher",
            "superseding_cypher", "memory_act_cypher", "overview_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
@@ -36,7 +36,7 @@ LOOKS_AT_ALL = re.compile(
     r"COUNT_\w+|CODE_PLACES|CODE_PATHS|\w*STAGED\w*|DROP_EMBEDDINGS|MEMORIES|SCOPES|CHUNK_COUNTS|LONE_CHUNKS|ENTITIES"
     r"|EDGES|STATEMENTS|MENTIONS|TEXTS|TOMBSTONES|DROP_SKIPS|TRASHED_\w+|NOT_PURGED|SINCE|NAMES_OF_CHUNKS|PROJECTS|WINDOWS"
     r"|NODES|RELATIONS|RELATION_ROWS|UNFIT|META|PUT_META|REVISION|TERMS|UNPINNED|ONCE_NAMED|\w+_BASES|MERGE_MOVES"
-    r"|CODE_ROOTS|ENTITY_KEYS|EMBEDDING_KEYS|ALIASES|TARGETS|SPLITS|NOT_PURGED|SINCE|TAKEN_SINCE|NAMES|OTHER_NAMES|ROOTS|SUMMARIES|CHUNKLESS|FIND_ANY_CASE|STATEMENTS_OF_NOTES|AUDIT_OF|LINKS"
+    r"|CODE_ROOTS|ENTITY_KEYS|EMBEDDING_KEYS|ALIASES|NOT_PURGED|SINCE|TAKEN_SINCE|NAMES|OTHER_NAMES|ROOTS|SUMMARIES|CHUNKLESS|FIND_ANY_CASE|STATEMENTS_OF_NOTES|AUDIT_OF|LINKS"
     r"|EVERY_LINK|ENDED_LINKS|OF_ORIGINS|MENTIONED_BY|MADE|SOURCES|ORIGINS|TAGS|STATES|SUPERSEDED|CODE_FILES|CODE_RUNS|NAMED|ONCE_NAMED_SO|PAGE|FILL|MEASURE_CHUNKS"
 )
 

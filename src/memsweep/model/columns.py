@@ -19,7 +19,7 @@ from typing import Any, ForwardRef, Literal, TypeVar, get_type_hints
 
 from memsweep.model import forms as f
 from memsweep.model.forms import Form, Remedy
-from memsweep.model.frozen import frozen, replace
+from memsweep.model.frozen import field, frozen, replace
 from memsweep.model.stored import mapping, texts, to_json
 from memsweep.model.times import from_micros, micros_or_none, moment_or_none, to_micros
 
@@ -72,8 +72,10 @@ class Declaration:
     columns: Mapping[str, Column]
     bins: bool = False
     """What is in the trash has a label of its own in a graph."""
-    edge: tuple[str, str] | None = None
-    """The type of the edge that it is in a graph, and the one it has in the trash."""
+    edge: tuple[str, ...] = ()
+    """The type of the edge that it is in a graph, and the one it has in the trash, if that is another."""
+    ends: Mapping[str, Declaration] = field(default_factory=dict)
+    """Of a link or an edge: the columns of where it begins and where it leads to, and what is there."""
     known_by: tuple[str, ...] = ("ref",)
     """The properties that a node is found by, where that is not its key."""
     together: tuple[f.Together, ...] = ()
@@ -81,22 +83,38 @@ class Declaration:
     __eq__, __hash__ = object.__eq__, object.__hash__
 
     def labels(self, which: Bin) -> tuple[str, ...]:
-        if not self.bins:
-            return (self.label,)
-        live, trash = self.edge or (self.label, f"Trashed{self.label}")
-        return {"live": (live,), "trash": (trash,), "any": (live, trash)}[which]
+        every = self.edge or ((self.label, f"Trashed{self.label}") if self.bins else (self.label,))
+        return {"live": every[:1], "trash": every[-1:], "any": every}[which]
+
+    def column(self, name: str) -> Column:
+        """Return a column, also one of an end: `memory.trash`."""
+        end, _, far = name.partition(".")
+        return self.ends[end].columns[far] if far else self.columns[name]
+
+    @property
+    def is_link(self) -> bool:
+        """Return whether it is known by its two ends, and has no key."""
+        return bool(self.ends) and not self.numbered_by
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Return the columns that it is known by, where that is not its key."""
+        return tuple(name for name in self.columns if name in self.ends) if self.is_link else self.known_by
 
     @property
     def numbered_by(self) -> str:
         """The column whose numbers the engine gives out; empty if there is none."""
-        return "key" if "key" in self.columns and not self.columns["key"].in_file else ""
+        return next((name for name in ("key", "place") if name in self.columns and self.in_file(name) in _NUMBERS), "")
 
     def in_file(self, name: str) -> str:
+        end, _, far = name.partition(".")
+        if far:
+            return f"{end}.{self.ends[end].in_file(far)}"
         column = self.columns[name]
         return column.in_file or column.stored or _FILE_NAMES.get(name, name)
 
     def in_node(self, name: str) -> str:
-        return self.columns[name].stored or name
+        return self.column(name).stored or name.rpartition(".")[2]
 
     @property
     def file_columns(self) -> dict[str, Column]:
@@ -106,6 +124,7 @@ class Declaration:
         return kept
 
 
+_NUMBERS = ("id", "rowid")
 _FILE_NAMES = {"key": "id", "id": "uid"}
 _ROWS: dict[type[Any], tuple[Declaration, tuple[str, ...]]] = {}
 
@@ -123,11 +142,11 @@ def declare(row: type[Any], table: str, label: str, **more: Any) -> Declaration:
     return made
 
 
-def part(row: type[R], of: Declaration) -> type[R]:
-    """Declare a row class with some columns of a thing."""
-    names: tuple[str, ...] = row._fields  # type: ignore[attr-defined]
-    if unknown := set(names) - set(of.columns):
-        raise TypeError(f"{of.table} has no {sorted(unknown)}")
+def part(row: type[R], of: Declaration, **columns: str) -> type[R]:
+    """Declare a row class with some columns of a thing; those of its ends, or of other names, are said by field."""
+    names = tuple(columns.get(name, name) for name in row._fields)  # type: ignore[attr-defined]
+    for name in names:
+        of.column(name)
     _ROWS[row] = of, names
     return row
 
@@ -140,7 +159,7 @@ def declared(row: type[Any]) -> tuple[Declaration, tuple[str, ...]]:
 def decoder(row: type[Any], side: Side) -> Callable[[Sequence[Any]], Any]:
     """Return what makes a row of the values that an engine gives for its columns; nothing is nothing in every form."""
     it, names = declared(row)
-    found = [(place, getattr(it.columns[name], f"from_{side}")) for place, name in enumerate(names)]
+    found = [(place, getattr(it.column(name), f"from_{side}")) for place, name in enumerate(names)]
     ways = [(place, way) for place, way in found if way is not None]
     make: Callable[[Sequence[Any]], Any] = row._make
     if not ways:
@@ -158,8 +177,8 @@ def decoder(row: type[Any], side: Side) -> Callable[[Sequence[Any]], Any]:
 
 def encoders(it: Declaration, names: Sequence[str], side: Side) -> list[tuple[int, Convert]]:
     """Return how the values that are not kept as they are become what an engine keeps, by their places."""
-    found = [(place, getattr(it.columns[name], f"to_{side}")) for place, name in enumerate(names)]
-    return [(place, way) for place, way in found if way is not None]
+    found = [(place, it.columns[name], getattr(it.columns[name], f"to_{side}")) for place, name in enumerate(names)]
+    return [(place, _or_nothing(way) if column.null else way) for place, column, way in found if way is not None]
 
 
 def encoded(ways: Sequence[tuple[int, Convert]], values: Sequence[Any]) -> Sequence[Any]:
@@ -167,9 +186,12 @@ def encoded(ways: Sequence[tuple[int, Convert]], values: Sequence[Any]) -> Seque
         return values
     kept = list(values)
     for place, way in ways:
-        if kept[place] is not None:
-            kept[place] = way(kept[place])
+        kept[place] = way(kept[place])
     return kept
+
+
+def _or_nothing(encode: Convert) -> Convert:
+    return lambda value: None if value is None else encode(value)
 
 
 def _careful(decode: Convert) -> Convert:

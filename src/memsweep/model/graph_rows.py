@@ -153,7 +153,7 @@ class Move(NamedTuple):
     `place` tells moves of one receipt apart and grows; who adds one leaves it to the engine.
     """
 
-    receipt: Annotated[int, LINK]
+    receipt: Annotated[int, LINK.but(found_by="receipt")]
     kind: Annotated[str, WORD]
     a: Annotated[int, LINK]
     b: Annotated[int | None, _NUMBER] = None

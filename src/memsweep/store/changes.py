@@ -13,11 +13,11 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
+from memsweep.store.facts import Mentions, Moves
 from memsweep.store.journals import Origins, Revisions
-from memsweep.store.ports.graph import EntityRows, MentionRows, RelationRows
+from memsweep.store.ports.graph import EntityRows, RelationRows
 from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.memory_acts import MemoryActRows
-from memsweep.store.ports.merges import MoveRows
 from memsweep.store.ports.revisions import TextReads, TextRows
 from memsweep.store.ports.segments import SegmentRows
 from memsweep.store.ports.trash import TrashRows
@@ -44,6 +44,7 @@ class WorkspaceReads:
     records: Records
 
     def __init__(self, rows: Rows) -> None:
+        self.rows = rows
         self.plans = Plans(rows)
         self.receipts = Receipts(rows)
         self.revisions = Revisions(rows)
@@ -58,13 +59,13 @@ class Changes(WorkspaceReads):
     segments: SegmentRows
     entities: EntityRows
     relations: RelationRows
-    mentions: MentionRows
     acts: MemoryActRows
-    moves: MoveRows
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows)
         self.origins = Origins(rows)
+        self.mentions = Mentions(rows)
+        self.moves = Moves(rows)
         self.aliases = Aliases(rows)
         self.tombstones = Tombstones(rows)
 

@@ -151,8 +151,7 @@ class Aliases:
         self._rows.put([*aliases], replace=True)
 
     def drop(self, names: Collection[Name]) -> None:
-        for name, kind in sorted(names):
-            self._rows.free(Alias, ("name_key", "=", name), ("type_key", "=", kind))
+        self._rows.drop(Alias, sorted(names))
 
     def drop_of_receipt(self, receipt: int) -> None:
         self._rows.free(Alias, ("receipt", "=", receipt))

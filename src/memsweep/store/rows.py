@@ -1,11 +1,18 @@
 """Rows of declared things: what features ask of an engine, read at one revision and written as one set.
 
-Reads are values, so that several go out in one round trip.
+Reads are values, so that several go out in one round trip. Links (mentions, statements, supersessions) are rows that
+are known by their two ends; a row class of one may have columns of what is there (`part(…, lost="memory.trash")`):
+
+    rows.find(Mention, ("entity", "in", keys), bin="any")       # anywhere; `live`: both ends are
+    rows.ask(linked(Mention, "entity", keys, near="live"))      # of live entities, wherever the chunks are
+    rows.put([Mention(chunk, entity)], replace=False, live=("entity",))
+    rows.drop(Mention, [(chunk, entity)])
+    rows.free(Mention, ("entity", "in", keys))
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from memsweep.model.columns import Bin
@@ -19,7 +26,10 @@ Shape = tuple[tuple[str, Op], ...]
 
 
 class Find(NamedTuple):
-    """Rows of a class that meet all conditions, in an order."""
+    """Rows of a class that meet all conditions, in an order; of links in none, unless one is named.
+
+    `near` is where the end is that a condition names: a graph looks nowhere else.
+    """
 
     row: Any
     where: tuple[Where, ...] = ()
@@ -27,6 +37,7 @@ class Find(NamedTuple):
     order: tuple[str, ...] = ("key",)
     newest: bool = False
     limit: int = 0
+    near: Bin = "any"
 
 
 class Values(NamedTuple):
@@ -37,6 +48,7 @@ class Values(NamedTuple):
     where: tuple[Where, ...] = ()
     bin: Bin = "live"
     distinct: bool = False
+    near: Bin = "any"
 
 
 class Totals(NamedTuple):
@@ -66,8 +78,15 @@ class Rows(RowReads, Protocol):
     def add(self, rows: Sequence[Any], *, beside: str = "") -> Sequence[int]:
         """Return the keys of new rows of one class; `beside`: only where another row has the same in this column."""
 
-    def put(self, rows: Sequence[Any], *, replace: bool) -> None:
-        """Add rows of one class that are known by what they are; one that is there stays, or is replaced."""
+    def put(self, rows: Sequence[Any], *, replace: bool, live: Collection[str] = ()) -> None:
+        """Add rows of one class that are known by what they are; one that is there stays, or is replaced.
+
+        Links are added between what is there, in the trash or not; `live`: ends that are known to be, which saves
+        looking.
+        """
+
+    def drop(self, row: type[Any], known: Iterable[Sequence[Any]]) -> None:
+        """Drop rows by what they are known by; links by both ends, in the order of their columns."""
 
     def set(self, row: type[Any], *where: Where, **values: Any) -> None:
         """Set columns of all rows that meet the conditions, also in the trash.
@@ -80,6 +99,11 @@ class Rows(RowReads, Protocol):
 
     def free(self, row: type[Any], *where: Where) -> None:
         """Drop all rows that meet the conditions, also in the trash."""
+
+
+def linked(row: type[Any], column: str, keys: Collection[int], *, near: Bin = "live", bin: Bin = "any") -> Find:
+    """Return the read of links from or to some keys."""
+    return Find(row, ((column, "in", keys),), bin, near=near)
 
 
 def is_in(column: str, values: Collection[Any] | None) -> tuple[Where, ...]:

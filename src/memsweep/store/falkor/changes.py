@@ -9,10 +9,9 @@ from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.falkor import trash_cypher
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.graph_rows import FalkorEntities, FalkorMentions, FalkorRelations
+from memsweep.store.falkor.graph_rows import FalkorEntities, FalkorRelations
 from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
-from memsweep.store.falkor.merge_rows import FalkorMoves
 from memsweep.store.falkor.records import FalkorRecords
 from memsweep.store.falkor.revisions import FalkorTexts
 from memsweep.store.falkor.rows import FalkorRows
@@ -47,9 +46,7 @@ class FalkorChanges(Changes):
         self.segments = FalkorSegmentRows(tx)
         self.entities = FalkorEntities(tx)
         self.relations = FalkorRelations(tx)
-        self.mentions = FalkorMentions(tx)
         self.acts = FalkorMemoryActs(tx)
-        self.moves = FalkorMoves(tx)
 
     def let_go(self, before: datetime, most: int) -> None:
         for step in trash_cypher.LET_GO:

@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from memsweep.model.contribution import strength_set
-from memsweep.model.graph_rows import Mention, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import RelationChange, RelationRecord, Source
 from memsweep.model.merging import Place
-from memsweep.store.falkor import cypher
 from memsweep.store.falkor import graph_rows_cypher as own
 from memsweep.store.falkor.naming import key_of
 from memsweep.store.falkor.rows import FalkorRows
@@ -114,43 +113,6 @@ class FalkorRelations(_Rows):
 
     def hand_on(self, receipts: Mapping[int, int]) -> None:
         self._tx.do(own.HAND_ON_RELATION, _held(receipts))
-
-
-class FalkorMentions(_Rows):
-    """Implements `memsweep.store.ports.graph.MentionRows`."""
-
-    def of(self, entities: Collection[int]) -> list[Mention]:
-        return [Mention(*row) for row in self._tx.ask(own.MENTIONS_OF, keys=sorted(entities))]
-
-    def owners(self, entities: Collection[int]) -> dict[Mention, int]:
-        rows = self._tx.ask(own.OWNERS, keys=sorted(entities))
-        return {Mention(chunk, entity): owner for chunk, entity, owner in rows}
-
-    def shared(self, entities: Collection[int], other: int) -> set[int]:
-        return {key for (key,) in self._tx.ask(own.SHARED_MENTIONS, keys=sorted(entities), target=other)}
-
-    def in_memories(self, entity: int, memory_ids: Collection[str]) -> list[Mention]:
-        rows = self._tx.ask(own.MENTIONS_IN, key=entity, memories=sorted(set(memory_ids))) if memory_ids else []
-        return [Mention(*row) for row in rows]
-
-    def count(self, entities: Collection[int]) -> int:
-        return int(self._tx.ask(own.MENTION_COUNT, keys=sorted(entities))[0][0])
-
-    def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
-        rows = self._both(own.ENTITIES_NEEDED_BY, entities, receipts=sorted(besides))
-        return dict(map(tuple, rows))
-
-    def add(self, mentions: Iterable[Mention], owners: Mapping[Mention, int]) -> None:
-        """Of a chunk that is live or in the trash: only one of the two steps finds it."""
-        rows = [{**each._asdict(), "origin": owners.get(each)} for each in mentions]
-        self._tx.do(cypher.ADD_OTHERS_MENTION, rows)
-        self._tx.do(cypher.ADD_TRASHED_MENTION, rows)
-
-    def drop(self, mentions: Iterable[Mention]) -> None:
-        self._tx.do(own.DROP_MENTION, [{"chunk": chunk, "entity": entity} for chunk, entity in mentions])
-
-    def drop_of(self, entities: Collection[int]) -> None:
-        self._tx.do(own.DROP_MENTIONS, sorted(entities))
 
 
 def _relations(rows: Iterable[Row]) -> list[RelationRecord]:

@@ -64,27 +64,6 @@ DROP_SOURCE = (
     "MATCH ()-[s:STATES {relation: row.relation}]->() WITH row, s WHERE startNode(s).key = row.memory DELETE s"
 )
 
-# mentions
-MENTIONS_OF = """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(c) RETURN c.key, e.key
-    ORDER BY c.key, e.key"""
-OWNERS = """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[n:MENTIONS]-(c) WHERE n.origin IS NOT NULL
-    RETURN c.key, e.key, n.origin"""
-SHARED_MENTIONS = """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(c)
-    WITH DISTINCT c MATCH (c)-[:MENTIONS]->(t:Entity {ref: toString($target)}) RETURN c.key"""
-MENTIONS_IN = """
-    UNWIND $memories AS id MATCH (m:Memory {id: id})-[:HAS_CHUNK]->(c:Chunk)
-    WITH c MATCH (c)-[:MENTIONS]->(e:Entity {ref: toString($key)}) RETURN DISTINCT c.key, e.key"""
-MENTION_COUNT = """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(:Chunk) RETURN count(*)"""
-ENTITIES_NEEDED_BY = """
-    UNWIND $keys AS key MATCH (e:{entity} {{ref: toString(key)}}) WITH e MATCH (e)<-[:MENTIONS]-(c:TrashedChunk)
-    WHERE NOT c.trash IN $receipts RETURN e.key, max(c.trash)"""
-DROP_MENTIONS = "MATCH (e:Entity {ref: toString(row)})<-[r:MENTIONS]-() DELETE r"
-DROP_MENTION = "MATCH (e:Entity {ref: toString(row.entity)})<-[r:MENTIONS]-(c) WHERE c.key = row.chunk DELETE r"
-
 
 def live_and_trashed(query: str) -> tuple[str, str]:
     """The same question about what is live and about what is in the trash."""

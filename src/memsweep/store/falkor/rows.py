@@ -5,9 +5,9 @@ Names come from declarations alone; every value is a parameter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
@@ -50,12 +50,24 @@ class FalkorRows:
         tx.do(_create(_class(rows), beside), made)
         return keys
 
-    def put(self, rows: Sequence[Any], *, replace: bool) -> None:
-        if rows:
-            it, _ = declared(_class(rows))
+    def put(self, rows: Sequence[Any], *, replace: bool, live: Collection[str] = ()) -> None:
+        if not rows:
+            return
+        it, _ = declared(_class(rows))
+        made, when = _nodes(rows), "" if replace else " ON CREATE"
+        if it.is_link:
+            for step in _links(_class(rows), when, frozenset(live)):
+                writable(self._asked).do(step, made)
+        else:
             known = ", ".join(f"{name}: row.{name}" for name in it.known_by)
-            step = f"MERGE (n:{it.label} {{{known}}}){'' if replace else ' ON CREATE'} SET n = row"
-            writable(self._asked).do(step, _nodes(rows))
+            writable(self._asked).do(f"MERGE (n:{it.label} {{{known}}}){when} SET n = row", made)
+
+    def drop(self, row: type[Any], known: Iterable[Sequence[Any]]) -> None:
+        it = declared(row)[0]
+        rows = [{f"w{place}": value for place, value in enumerate(each)} for each in known]
+        shape: Shape = tuple((name, "=") for name in it.identity)
+        for place in _places(it, shape, "any", "any"):
+            writable(self._asked).do(_delete(it, shape, place, ()), rows)
 
     def set(self, row: type[Any], *where: Where, **values: Any) -> None:
         it, names = declared(row)[0], tuple(values)
@@ -69,8 +81,9 @@ class FalkorRows:
         if it.table == "relation" and "relation_key" in names:  # what finds it goes with it
             names += ("told",)
             rows = [row | {"set_told": told(row["set_relation_key"])} for row in rows]
-        for label in it.labels("any"):
-            writable(self._asked).do(_set(it, (("key", "in"),), label, names), rows)
+        shape: Shape = (("key", "in"),)
+        for place in _places(it, shape, "any", "any"):
+            writable(self._asked).do(_set(it, shape, place, names), rows)
 
     def free(self, row: type[Any], *where: Where) -> None:
         self._each(declared(row)[0], where, {}, _delete)
@@ -80,38 +93,41 @@ class FalkorRows:
         it: Declaration,
         where: Sequence[Where],
         values: Mapping[str, Any],
-        step: Callable[[Declaration, Shape, str, tuple[str, ...]], str],
+        step: Callable[[Declaration, Shape, Place, tuple[str, ...]], str],
     ) -> None:
         """Do a step with one row that has all values; of the first set of keys, a row for each."""
         bound = _bound(it, where) | {f"set_{name}": value for name, value in values.items()}
         sets = [f"w{place}" for place, (_, op, _) in enumerate(where) if op == "in"]
         rows = [bound | {sets[0]: value} for value in bound[sets[0]]] if sets else [bound]
-        for label in it.labels("any"):
-            writable(self._asked).do(step(it, shape_of(where), label, tuple(values)), rows)
+        shape = shape_of(where)
+        for place in _places(it, shape, "any", "any"):
+            writable(self._asked).do(step(it, shape, place, tuple(values)), rows)
 
 
 def queries_of(read: Read) -> list[Query]:
-    """Return a query for each label; none where nothing can be found."""
+    """Return a query for each place; none where nothing can be found."""
     it, _ = declared(read.row)
-    labels = it.labels(read.bin)
     if isinstance(read, Totals):
-        values: dict[str, Any] = {"keys": sorted(read.keys)}
-        queries = [_totals(read.row, read.by, read.letters, label) for label in labels]
-    elif isinstance(read, Values):
-        values = _bound(it, read.where)
-        queries = [_listed(read.row, read.columns, shape_of(read.where), label, read.distinct) for label in labels]
+        values: dict[str, Any] = {"w0": sorted(read.keys)}
+        shape: Shape = ((read.by, "in"),)
+        queries = [_totals(read.row, read.by, read.letters, place) for place in _places(it, shape, read.bin, "any")]
     else:
-        values = _bound(it, read.where)
-        how = (shape_of(read.where), read.order, read.newest, bool(read.limit))
-        queries = [_match(read.row, label, *how) for label in labels]
-        values |= {"limit": read.limit} if read.limit else {}
+        values, shape = _bound(it, read.where), shape_of(read.where)
+        places = _places(it, shape, read.bin, read.near)
+        if isinstance(read, Values):
+            queries = [_listed(read.row, read.columns, shape, place, read.distinct) for place in places]
+        else:
+            how = (read.order, read.newest, bool(read.limit))
+            queries = [_match(read.row, shape, place, *how) for place in places]
+            values |= {"limit": read.limit} if read.limit else {}
     return [] if [] in values.values() else [(query, values) for query in queries]
 
 
-def _in_order(read: Find, labels: int, rows: list[Any]) -> list[Any]:
-    """Put the rows of several labels into one order."""
-    if labels > 1 and read.order:
-        rows.sort(key=lambda row: [getattr(row, name) for name in read.order], reverse=read.newest)
+def _in_order(read: Find, places: int, rows: list[Any]) -> list[Any]:
+    """Put the rows of several places into one order."""
+    order = _order(declared(read.row)[0], read.order)
+    if places > 1 and order:
+        rows.sort(key=lambda row: [getattr(row, name) for name in order], reverse=read.newest)
     return rows[: read.limit] if read.limit else rows
 
 
@@ -122,7 +138,7 @@ def _class(rows: Sequence[Any]) -> Any:
 def _bound(it: Declaration, where: Sequence[Where]) -> dict[str, Any]:
     bound = {}
     for place, (column, op, value) in enumerate(where):
-        way = it.columns[column].to_node
+        way = it.column(column).to_node
         if op == "in":
             bound[f"w{place}"] = sorted(value)
         elif op not in ("null", "known"):
@@ -130,56 +146,123 @@ def _bound(it: Declaration, where: Sequence[Where]) -> dict[str, Any]:
     return bound
 
 
-def _at(it: Declaration, label: str, props: str = "") -> str:
-    said = f"n:{label} {{{props}}}" if props else f"n:{label}"
-    return f"()-[{said}]->()" if it.edge else f"({said})"
+class Place(NamedTuple):
+    """Where rows are: a label, or the type of an edge and the labels of its ends, as far as they matter."""
+
+    kind: str
+    begin: str = ""
+    end: str = ""
 
 
-def _found(it: Declaration, shape: Shape, label: str, *, step: bool = False) -> str:
+@cache
+def _places(it: Declaration, shape: Shape, bin: Bin, near: Bin) -> list[Place]:
+    """Return where rows that meet conditions are: of an edge, with the end that it is looked up by."""
+    if not it.ends:
+        return [Place(label) for label in it.labels(bin)]
+    start = _start(it, shape)
+    by_end = start in it.ends and not it.ends[start].edge
+    live = bin == "live" and it.is_link
+    ends = [
+        ("",)
+        if to.edge or not (live or (by_end and end == start))
+        else to.labels(near if end == start and near != "any" else "live" if live else "any")
+        for end, to in it.ends.items()
+    ]
+    kinds = ("|".join(it.labels(bin)),) if by_end else it.labels(bin)
+    return [Place(kind, begin, end) for kind in kinds for begin in ends[0] for end in ends[1]]
+
+
+def _start(it: Declaration, shape: Shape) -> str:
+    """Return the column that an edge is looked up by: with two, the server would miss some."""
+    return next((column for column, op in shape if op in ("=", "in") and _index(it, column)[1]), "")
+
+
+def _at(it: Declaration, place: Place, props: Mapping[str, Sequence[str]], own: str = "n") -> str:
+    """Say where something is, with properties that an index finds: `n` of itself, `a` and `b` of its ends."""
+
+    def said(name: str, label: str) -> str:
+        listed = f" {{{', '.join(props[name])}}}" if props.get(name) else ""
+        return f"{name}{':' * bool(label)}{label}{listed}"
+
+    if not it.ends:
+        return f"({said('n', place.kind)})"
+    edge = said("n", place.kind).removeprefix("" if own else "n")
+    return f"({said('a', place.begin)})-[{edge}]->({said('b', place.end)})"
+
+
+def _value(it: Declaration, column: str) -> str:
+    """Say a column: a property, the key of an end, or a property of it."""
+    end, _, far = column.partition(".")
+    if end not in it.ends or (it.ends[end].edge and not far):
+        return f"n.{it.in_node(column)}"
+    return f"{'ab'[list(it.ends).index(end)]}.{it.in_node(column) if far else 'key'}"
+
+
+def _index(it: Declaration, column: str) -> tuple[str, str]:
+    """Return by which property of what a column is found, and nothing where no index has it."""
+    if column in it.ends:
+        of = _value(it, column)
+        return (of[0], "ref") if of[0] != "n" else ("n", column)
+    if "." in column:
+        return "", ""
+    return "n", it.known_by[0] if column == it.numbered_by == "key" else it.columns[column].found_by
+
+
+def _found(it: Declaration, shape: Shape, place: Place, *, step: bool = False) -> str:
     """Begin at the index that has a number as text, which is the fastest, and compare the rest.
 
-    In a step of a transaction, values are those of its `row`.
+    In a step of a transaction, values are those of its `row`, and each has one of the first set.
     """
     unwound = ""
-    props: list[str] = []
+    props: dict[str, list[str]] = {"n": [], "a": [], "b": []}
     parts: list[str] = []
-    for place, (column, op) in enumerate(shape):
-        name, value = it.in_node(column), f"row.w{place}" if step else f"$w{place}"
-        by = it.known_by[0] if column == it.numbered_by else it.columns[column].found_by
-        if by and (op == "=" or (op == "in" and not props)):
+    sets, start = [at for at, (_, op) in enumerate(shape) if op == "in"], _start(it, shape)
+    for at, (column, op) in enumerate(shape):
+        name, value = _value(it, column), f"row.w{at}" if step else f"$w{at}"
+        of, by = _index(it, column)
+        if by and (op == "=" or (op == "in" and at == sets[0])) and (not it.ends or column == start):
             if op == "in" and not step:
                 unwound, value = f"UNWIND {value} AS each ", "each"
-            props.append(f"{by}: {value if by == name else f'toString({value})'}")
+            props[of].append(f"{by}: {value if f'{of}.{by}' == name else f'toString({value})'}")
         elif op == "in":
-            parts.append(f"n.{name} {'=' if step else 'IN'} {value}")
+            parts.append(f"{name} {'=' if step and at == sets[0] else 'IN'} {value}")
         elif op in ("null", "known"):
-            parts.append(f"n.{name} IS {'NOT ' * (op == 'known')}NULL")
+            parts.append(f"{name} IS {'NOT ' * (op == 'known')}NULL")
         else:
-            parts.append(f"n.{name} {op} {value}")
-    return f"{unwound}MATCH {_at(it, label, ', '.join(props))}{' WHERE ' * bool(parts)}{' AND '.join(parts)}"
+            parts.append(f"{name} {op} {value}")
+    return f"{unwound}MATCH {_at(it, place, props)}{' WHERE ' * bool(parts)}{' AND '.join(parts)}"
+
+
+def _order(it: Declaration, order: tuple[str, ...]) -> list[str]:
+    return [name for name in order if name in it.columns]
 
 
 @cache
-def _match(row: Any, label: str, shape: Shape, order: tuple[str, ...], newest: bool, limited: bool) -> str:
+def _match(row: Any, shape: Shape, place: Place, order: tuple[str, ...], newest: bool, limited: bool) -> str:
     it, names = declared(row)
-    listed = ", ".join(f"n.{it.in_node(name)}" for name in names)
-    ordered = ", ".join(f"n.{it.in_node(name)}{' DESC' * newest}" for name in order)
-    tail = f"{f' ORDER BY {ordered}' if order else ''}{' LIMIT $limit' * limited}"
-    return f"{_found(it, shape, label)} RETURN {listed}{tail}"
+    listed = ", ".join(_value(it, name) for name in names)
+    ordered = ", ".join(f"{_value(it, name)}{' DESC' * newest}" for name in _order(it, order))
+    tail = f"{f' ORDER BY {ordered}' if ordered else ''}{' LIMIT $limit' * limited}"
+    return f"{_found(it, shape, place)} RETURN {listed}{tail}"
 
 
 @cache
-def _listed(row: Any, columns: tuple[str, ...], shape: Shape, label: str, distinct: bool) -> str:
+def _listed(row: Any, columns: tuple[str, ...], shape: Shape, place: Place, distinct: bool) -> str:
     it, _ = declared(row)
-    listed = ", ".join(f"n.{it.in_node(name)}" for name in columns)
-    return f"{_found(it, shape, label)} RETURN {'DISTINCT ' * distinct}{listed}"
+    listed = ", ".join(_value(it, name) for name in columns)
+    return f"{_found(it, shape, place)} RETURN {'DISTINCT ' * distinct}{listed}"
 
 
 @cache
-def _totals(row: Any, by: str, letters: str, label: str) -> str:
+def _totals(row: Any, by: str, letters: str, place: Place) -> str:
     it, _ = declared(row)
-    sized = f"sum(size(n.{it.in_node(letters)}))" if letters else "0"
-    return f"UNWIND $keys AS key MATCH {_at(it, label, f'{it.in_node(by)}: key')} RETURN key, count(n), {sized}"
+    sized = f"sum(size({_value(it, letters)}))" if letters else "0"
+    if it.is_link:  # a name for an edge that is only counted would cost a fifth
+        of, ref = _index(it, by)
+        found = f"{ref}: {'each' if of == 'n' else 'toString(each)'}"
+        return f"UNWIND $w0 AS each MATCH {_at(it, place, {of: [found]}, '')} RETURN each, count(*), 0"
+    at = _at(it, place, {"n": [f"{it.in_node(by)}: each"]})
+    return f"UNWIND $w0 AS each MATCH {at} RETURN each, count(n), {sized}"
 
 
 def _nodes(rows: Sequence[Any]) -> list[dict[str, Any]]:
@@ -199,6 +282,28 @@ def _nodes(rows: Sequence[Any]) -> list[dict[str, Any]]:
 
 
 @cache
+def _links(row: Any, when: str, live: frozenset[str]) -> list[str]:
+    """Return the steps that make links of a class, one for each pair of places where the ends may be."""
+    it, names = declared(row)
+    places = [[(end, label) for label in to.labels("live" if end in live else "any")] for end, to in it.ends.items()]
+    said = [f"n.{it.in_node(name)} = row.{it.in_node(name)}" for name in names if name not in it.ends]
+    own = ", ".join(f"{end}: row.{end}" for end, to in it.ends.items() if to.edge)
+    steps = []
+    for begin in places[0]:
+        for end in places[1]:
+            found = " ".join(_end(it, name, *each) for name, each in (("a", begin), ("b", end)))
+            made = f"MERGE (a)-[n:{it.edge[0]}{f' {{{own}}}' if own else ''}]->(b)"
+            steps.append(f"{found} {made}{f'{when} SET {chr(44).join(said)}' if said else ''}")
+    return steps
+
+
+def _end(it: Declaration, name: str, end: str, label: str) -> str:
+    """Find one end of a new link; a fact is where it begins."""
+    at = f"{{ref: toString(row.{end})}}"
+    return f"MATCH ({name})-[:{label} {at}]->()" if it.ends[end].edge else f"MATCH ({name}:{label} {at})"
+
+
+@cache
 def _create(row: Any, beside: str) -> str:
     it, _ = declared(row)
     if not beside:
@@ -211,13 +316,13 @@ def _create(row: Any, beside: str) -> str:
 
 
 @cache
-def _set(it: Declaration, shape: Shape, label: str, names: tuple[str, ...]) -> str:
+def _set(it: Declaration, shape: Shape, place: Place, names: tuple[str, ...]) -> str:
     said = [f"n.{it.in_node(name) if name in it.columns else name} = row.set_{name}" for name in names]
     if "version" in it.columns and "version" not in names:
         said.append("n.version = n.version + 1")
-    return f"{_found(it, shape, label, step=True)} SET {', '.join(said)}"
+    return f"{_found(it, shape, place, step=True)} SET {', '.join(said)}"
 
 
 @cache
-def _delete(it: Declaration, shape: Shape, label: str, names: tuple[str, ...]) -> str:
-    return f"{_found(it, shape, label, step=True)} DELETE n"
+def _delete(it: Declaration, shape: Shape, place: Place, names: tuple[str, ...]) -> str:
+    return f"{_found(it, shape, place, step=True)} DELETE n"

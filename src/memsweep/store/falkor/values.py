@@ -16,7 +16,7 @@ from memsweep.store.things.every import TABLES
 
 _NAMED = 3
 # Where the rows of a table are; the trash has labels of its own.
-_LABELS = {it.table: it.labels("any") for it in TABLES.values() if it.numbered_by or it.table == "vector"}
+_LABELS = {it.table: it.labels("any") for it in TABLES.values() if it.numbered_by == "key" or it.table == "vector"}
 _LABELS["code_file"] = _LABELS["memory"]
 _DERIVED = {"memory_tag", "segment_link"}
 """Rows that a graph keeps as a property of another one."""

@@ -17,9 +17,12 @@ REBUILD_WORDS = (
     "insert into segment_fts (segment_fts) values ('rebuild')",
 )
 
-_NUMBERED = [it.table for it in EVERY.values() if it.numbered_by]
+_NUMBERED = [(it.in_file(it.numbered_by), it.table) for it in EVERY.values() if it.numbered_by]
 # also of rows that are gone: a key never comes back
-HIGHEST_KEYS = ("select max(seq) from sqlite_sequence", *(f"select max(id) from {table}" for table in _NUMBERED))
+HIGHEST_KEYS = (
+    "select max(seq) from sqlite_sequence",
+    *(f"select max({key}) from {table}" for key, table in _NUMBERED),
+)
 
 # an unfinished copy knows how far it is
 MAKE_MARKS = "create table copy_mark (key text primary key, value) without rowid"

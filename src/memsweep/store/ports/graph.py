@@ -1,4 +1,4 @@
-"""Entities, relations and mentions as rows, live or in the trash."""
+"""Entities and relations as rows, live or in the trash."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
-from memsweep.model.graph_rows import Mention, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import RelationChange, RelationRecord, Source
 from memsweep.model.merging import Place
 from memsweep.store.records import Entities
 
@@ -62,30 +62,3 @@ class RelationRows(Protocol):
 
     def hand_on(self, receipts: Mapping[int, int]) -> None:
         """Those in the trash are held by other receipts."""
-
-
-class MentionRows(Protocol):
-    def of(self, entities: Collection[int]) -> list[Mention]:
-        """Of live entities, in the order of the chunks."""
-
-    def owners(self, entities: Collection[int]) -> dict[Mention, int]:
-        """Of live entities: the origins of mentions that are not their memories' own."""
-
-    def shared(self, entities: Collection[int], other: int) -> set[int]:
-        """The chunks that mention one of these live entities and another one, too."""
-
-    def in_memories(self, entity: int, memory_ids: Collection[str]) -> list[Mention]:
-        """Live mentions of an entity in these memories."""
-
-    def count(self, entities: Collection[int]) -> int:
-        """Live mentions."""
-
-    def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
-        """Those that chunks in the trash of other receipts mention, and the last of those receipts."""
-
-    def add(self, mentions: Iterable[Mention], owners: Mapping[Mention, int]) -> None:
-        """Those that `owners` does not name are their memories' own. One that is there stays whose it was."""
-
-    def drop(self, mentions: Iterable[Mention]) -> None: ...
-
-    def drop_of(self, entities: Collection[int]) -> None: ...

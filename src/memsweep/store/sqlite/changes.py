@@ -11,10 +11,9 @@ from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite import trash_sql
-from memsweep.store.sqlite.graph_rows import SqliteEntities, SqliteMentions, SqliteRelations
+from memsweep.store.sqlite.graph_rows import SqliteEntities, SqliteRelations
 from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
-from memsweep.store.sqlite.merge_rows import SqliteMoves
 from memsweep.store.sqlite.records import SqliteRecords
 from memsweep.store.sqlite.revisions import SqliteRevisions, SqliteTexts
 from memsweep.store.sqlite.rows import SqliteRows
@@ -45,9 +44,7 @@ class SqliteChanges(Changes):
         self.segments = SqliteSegmentRows(db)
         self.entities = SqliteEntities(db)
         self.relations = SqliteRelations(db)
-        self.mentions = SqliteMentions(db)
         self.acts = SqliteMemoryActs(db)
-        self.moves = SqliteMoves(db)
         self.revisions = SqliteRevisions(db)
 
     def let_go(self, before: datetime, most: int) -> None:

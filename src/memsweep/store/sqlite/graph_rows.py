@@ -8,7 +8,7 @@ from typing import Any
 import apsw
 
 from memsweep.model.contribution import strength_set
-from memsweep.model.graph_rows import Mention, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import RelationChange, RelationRecord, Source
 from memsweep.model.memory import NamedThing
 from memsweep.model.merging import Place
 from memsweep.model.text import case_key, name_key
@@ -115,40 +115,6 @@ class SqliteRelations(_Rows):
 
     def hand_on(self, receipts: Mapping[int, int]) -> None:
         self._db.executemany(own.SET_RELATION_TRASH, [(receipt, key) for key, receipt in receipts.items()])
-
-
-class SqliteMentions(_Rows):
-    """Implements `memsweep.store.ports.graph.MentionRows`."""
-
-    def of(self, entities: Collection[int]) -> list[Mention]:
-        return [Mention(*row) for row in self._all(own.MENTIONS_OF, as_list(entities))]
-
-    def owners(self, entities: Collection[int]) -> dict[Mention, int]:
-        return {Mention(chunk, entity): owner for chunk, entity, owner in self._all(own.OWNERS, as_list(entities))}
-
-    def shared(self, entities: Collection[int], other: int) -> set[int]:
-        rows = self._db.execute(own.SHARED_MENTIONS, {"keys": as_list(entities), "other": other})
-        return {chunk for (chunk,) in rows}
-
-    def in_memories(self, entity: int, memory_ids: Collection[str]) -> list[Mention]:
-        return [Mention(*row) for row in self._all(own.MENTIONS_IN, entity, as_list(memory_ids))]
-
-    def count(self, entities: Collection[int]) -> int:
-        count: int = one(self._db, own.MENTION_COUNT, (as_list(entities),))
-        return count
-
-    def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
-        asked = {"keys": as_list(entities), "receipts": as_list(besides)}
-        return dict(self._db.execute(own.ENTITIES_NEEDED_BY, asked))
-
-    def add(self, mentions: Iterable[Mention], owners: Mapping[Mention, int]) -> None:
-        self._db.executemany(own.ADD_MENTION, [(*each, owners.get(each)) for each in mentions])
-
-    def drop(self, mentions: Iterable[Mention]) -> None:
-        self._db.executemany(sql.DROP_MENTION, list(mentions))
-
-    def drop_of(self, entities: Collection[int]) -> None:
-        self._db.execute(own.DROP_MENTIONS, (as_list(entities),))
 
 
 def find_thing(db: apsw.Connection, thing: NamedThing) -> int | None:

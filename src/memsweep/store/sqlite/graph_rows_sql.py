@@ -48,28 +48,3 @@ SET_RELATION = """
     where id = ?"""
 SET_RELATION_TRASH = "update relation set trash = ? where id = ?"
 RESTORE_RELATIONS = "update relation set trash = null where id in (select value from json_each(?))"
-
-# mentions
-MENTIONS_OF = "select chunk, entity from mention where entity in (select value from json_each(?)) order by 1, 2"
-OWNERS = """
-    select chunk, entity, origin from mention
-    where entity in (select value from json_each(?)) and origin is not null"""
-SHARED_MENTIONS = """
-    select distinct mention.chunk from mention
-    join mention as theirs on theirs.chunk = mention.chunk and theirs.entity = :other
-    where mention.entity in (select value from json_each(:keys))"""
-MENTIONS_IN = """
-    select mention.chunk, mention.entity from mention join chunk on chunk.id = mention.chunk
-    join live_memory on live_memory.id = chunk.memory
-    where mention.entity = ? and mention.trash is null and live_memory.uid in (select value from json_each(?))"""
-MENTION_COUNT = "select count(*) from live_mention where entity in (select value from json_each(?))"
-ENTITIES_NEEDED_BY = """
-    select mention.entity, max(chunk.trash) from mention join chunk on chunk.id = mention.chunk
-    where mention.entity in (select value from json_each(:keys))
-      and chunk.trash is not null and chunk.trash not in (select value from json_each(:receipts))
-    group by mention.entity"""
-# The chunk may be in the trash, and its mention is where it is.
-ADD_MENTION = """
-    insert into mention (chunk, entity, origin, trash) select id, ?2, ?3, trash from chunk where id = ?1
-    on conflict do nothing"""
-DROP_MENTIONS = "delete from mention where entity in (select value from json_each(?))"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ _OPS = {
 }
 _WORDS = {"segment": (context_sql.UNINDEX_TEXT, context_sql.INDEX_TEXT)}
 """What keeps the word index with a text that changes: before, and after."""
-_BINS = {"live": ["trash is null"], "trash": ["trash is not null"], "any": []}
+_BINS = {"live": "trash is null", "trash": "trash is not null"}
 
 
 class SqliteRows:
@@ -46,9 +46,10 @@ class SqliteRows:
             return []
         bound = _bound(declared(read.row)[0], read.where)
         if isinstance(read, Values):
-            said = _listed(read.row, read.columns, shape_of(read.where), read.bin, read.distinct)
+            said = _listed(read.row, read.columns, shape_of(read.where), read.bin, read.near, read.distinct)
             return self._db.execute(said, bound).fetchall()
-        statement, decode = _select(read.row, shape_of(read.where), read.bin, read.order, read.newest, bool(read.limit))
+        how = (read.order, read.newest, bool(read.limit))
+        statement, decode = _select(read.row, shape_of(read.where), read.bin, read.near, *how)
         return [*map(decode, self._db.execute(statement, (*bound, read.limit) if read.limit else bound))]
 
     def add(self, rows: Sequence[Any], *, beside: str = "") -> Sequence[int]:
@@ -59,10 +60,18 @@ class SqliteRows:
         last = self._db.last_insert_rowid()  # in a transaction they are given out one after the other
         return range(last - len(rows) + 1, last + 1)
 
-    def put(self, rows: Sequence[Any], *, replace: bool) -> None:
-        if rows:
-            statement, encode = _insert(_class(rows), "", "replace" if replace else "ignore")
-            self._db.executemany(statement, map(encode, rows))
+    def put(self, rows: Sequence[Any], *, replace: bool, live: Collection[str] = ()) -> None:
+        if not rows:
+            return
+        clash = "replace" if replace else "ignore"
+        it = declared(_class(rows))[0]
+        made = _link(_class(rows), clash, frozenset(live)) if it.is_link else _insert(_class(rows), "", clash)
+        self._db.executemany(made[0], map(made[1], rows))
+
+    def drop(self, row: type[Any], known: Iterable[Sequence[Any]]) -> None:
+        it = declared(row)[0]
+        shape: Shape = tuple((name, "=") for name in it.identity)
+        self._db.executemany(f"delete from {it.table}{_conditions(it, shape)}", [tuple(each) for each in known])
 
     def set(self, row: type[Any], *where: Where, **values: Any) -> None:
         if _is_empty(where):
@@ -101,7 +110,7 @@ def _class(rows: Sequence[Any]) -> Any:
 def _bound(it: Declaration, where: Sequence[Where]) -> tuple[Any, ...]:
     bound = []
     for column, op, value in where:
-        way = it.columns[column].to_file
+        way = it.column(column).to_file
         if op == "in":
             bound.append(json.dumps(sorted(value)))
         elif op not in ("null", "known"):
@@ -109,37 +118,62 @@ def _bound(it: Declaration, where: Sequence[Where]) -> tuple[Any, ...]:
     return tuple(bound)
 
 
-def _conditions(it: Declaration, shape: Shape, bin: Bin = "any") -> str:
-    parts = [f"{it.in_file(column)} {_OPS.get(op) or f'{op} ?'}" for column, op in shape]
-    parts += _BINS[bin] if it.bins else []
+def _conditions(it: Declaration, shape: Shape, bin: Bin = "any", near: Bin = "any") -> str:
+    """Say what rows must meet; `near` is where the ends are that they name."""
+    parts = []
+    for column, op in shape:
+        said = _OPS.get(op) or f"{op} ?"
+        if near != "any" and column in it.ends:
+            said = f"in (select id from {it.ends[column].table} where id {said} and {_BINS[near]})"
+        parts.append(f"{_name(it, column)} {said}")
+    if bin != "any" and it.bins:
+        parts.append(f"{it.table}.{_BINS[bin]}")
+    elif bin != "any" and it.ends:
+        ends = (" and " if bin == "live" else " or ").join(f"{end}.{_BINS[bin]}" for end in it.ends)
+        parts.append(f"({ends})")
     return f" where {' and '.join(parts)}" if parts else ""
+
+
+def _name(it: Declaration, column: str) -> str:
+    name = it.in_file(column)
+    return name if "." in name or not it.ends else f"{it.table}.{name}"
+
+
+def _from(it: Declaration, columns: Iterable[str], bin: Bin) -> str:
+    """Say where rows are found: with the ends that something is asked of."""
+    asked = {column.partition(".")[0] for column in columns if "." in column}
+    asked |= set(it.ends) if bin != "any" and not it.bins else set()
+    joins = [f" join {it.ends[end].table} as {end} on {end}.id = {it.table}.{end}" for end in sorted(asked)]
+    return f"from {it.table}{''.join(joins)}"
 
 
 @cache
 def _select(
-    row: Any, shape: Shape, bin: Bin, order: tuple[str, ...], newest: bool, limited: bool
+    row: Any, shape: Shape, bin: Bin, near: Bin, order: tuple[str, ...], newest: bool, limited: bool
 ) -> tuple[str, Callable[[Any], Any]]:
     it, names = declared(row)
-    ordered = ", ".join(f"{it.in_file(name)}{' desc' * newest}" for name in order)
+    ordered = ", ".join(f"{_name(it, name)}{' desc' * newest}" for name in order if name in it.columns)
     said = (
-        f"select {', '.join(map(it.in_file, names))} from {it.table}{_conditions(it, shape, bin)}"
-        f"{f' order by {ordered}' if order else ''}{' limit ?' * limited}"
+        f"select {', '.join(_name(it, name) for name in names)}"
+        f" {_from(it, (*names, *dict(shape)), bin)}{_conditions(it, shape, bin, near)}"
+        f"{f' order by {ordered}' if ordered else ''}{' limit ?' * limited}"
     )
     return said, decoder(row, "file")
 
 
 @cache
-def _listed(row: Any, columns: tuple[str, ...], shape: Shape, bin: Bin, distinct: bool) -> str:
+def _listed(row: Any, columns: tuple[str, ...], shape: Shape, bin: Bin, near: Bin, distinct: bool) -> str:
     it, _ = declared(row)
-    listed = ", ".join(map(it.in_file, columns))
-    return f"select {'distinct ' * distinct}{listed} from {it.table}{_conditions(it, shape, bin)}"
+    listed = ", ".join(_name(it, name) for name in columns)
+    found = f"{_from(it, (*columns, *dict(shape)), bin)}{_conditions(it, shape, bin, near)}"
+    return f"select {'distinct ' * distinct}{listed} {found}"
 
 
 def _totals(read: Totals) -> str:
     it, _ = declared(read.row)
     sized = f"cast(total(length({it.in_file(read.letters)})) as integer)" if read.letters else "0"
-    by = it.in_file(read.by)
-    return f"select {by}, count(*), {sized} from {it.table}{_conditions(it, ((read.by, 'in'),), read.bin)} group by 1"
+    found = f"{_from(it, (), read.bin)}{_conditions(it, ((read.by, 'in'),), read.bin)}"
+    return f"select {_name(it, read.by)}, count(*), {sized} {found} group by 1"
 
 
 @cache
@@ -155,6 +189,26 @@ def _insert(row: Any, beside: str, clash: str) -> tuple[str, Callable[[Any], Seq
         at = f"{it.in_file(beside)} = ?{given.index(beside) + 1}"
         said = f"{into} select {marks} where exists (select 1 from {it.table} where {at})"
     return said, lambda values: encoded(ways, pick(values))
+
+
+@cache
+def _link(row: Any, clash: str, live: frozenset[str]) -> tuple[str, Callable[[Any], Sequence[Any]]]:
+    """A link is in the trash if one of its ends is; of what is known to be live nothing is looked up."""
+    it, names = declared(row)
+    ways = encoders(it, names, "file")
+    marks = {name: f"?{place}" for place, name in enumerate(names, 1)}
+    sought = [name for name in it.identity if name not in live]
+    values = [f"{name}.id" if name in sought else mark for name, mark in marks.items()]
+    into = [it.in_file(name) for name in names]
+    if it.bins and sought:
+        trash = [f"{name}.trash" for name in sought]
+        into, values = [*into, "trash"], [*values, f"coalesce({', '.join(trash)})" if trash[1:] else trash[0]]
+    said = f"insert or {clash} into {it.table} ({', '.join(into)}) "
+    if not sought:
+        return f"{said}values ({', '.join(values)})", lambda given: encoded(ways, given)
+    tables = ", ".join(f"{it.ends[name].table} as {name}" for name in sought)
+    where = " and ".join(f"{name}.id = {marks[name]}" for name in sought)
+    return f"{said}select {', '.join(values)} from {tables} where {where}", lambda given: encoded(ways, given)
 
 
 @cache

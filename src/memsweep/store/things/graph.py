@@ -7,6 +7,7 @@ from memsweep.model import forms as f
 from memsweep.model.columns import declare
 from memsweep.model.contribution import Contribution
 from memsweep.model.graph_rows import Alias, Move
+from memsweep.store.things.memories import CHUNK, MEMORY
 
 
 class EntityRow(NamedTuple):
@@ -52,13 +53,18 @@ class RelationRow(NamedTuple):
 
 
 class MentionLink(NamedTuple):
+    """An entity that a piece of a memory names. In the trash if one of its ends is: only a file says so of the link."""
+
     chunk: Annotated[int, c.LINK]
     entity: Annotated[int, c.LINK]
-    trash: Annotated[int | None, c.TRASH]
+    trash: Annotated[int | None, c.TRASH.but(beside=True)]
     origin: Annotated[int | None, c.MAYBE_LINK]
+    """Whose it is, if not the memory's own."""
 
 
 class RelationSource(NamedTuple):
+    """A memory that states a fact. In a graph it leads to where the fact begins, and has the key of the fact."""
+
     relation: Annotated[int, c.LINK]
     memory: Annotated[int, c.LINK]
 
@@ -73,10 +79,19 @@ class NameSeen(NamedTuple):
 
 
 ENTITY = declare(EntityRow, "entity", "Entity", bins=True)
-RELATION = declare(RelationRow, "relation", "Relation", bins=True, edge=("RELATED_TO", "WAS_RELATED_TO"))
-MENTION = declare(MentionLink, "mention", "")
+RELATION = declare(
+    RelationRow,
+    "relation",
+    "Relation",
+    bins=True,
+    edge=("RELATED_TO", "WAS_RELATED_TO"),
+    ends={"subject": ENTITY, "object": ENTITY},
+)
+MENTION = declare(MentionLink, "mention", "", bins=True, edge=("MENTIONS",), ends={"chunk": CHUNK, "entity": ENTITY})
 CONTRIBUTION = declare(Contribution, "contribution", "Contribution")
-RELATION_SOURCE = declare(RelationSource, "relation_source", "")
+RELATION_SOURCE = declare(
+    RelationSource, "relation_source", "", edge=("STATES",), ends={"memory": MEMORY, "relation": RELATION}
+)
 ALIAS = declare(Alias, "alias", "Alias", known_by=("name_key", "type_key"))
 MERGE_MOVE = declare(Move, "merge_move", "MergeMove", known_by=("receipt",))
 NAME_SEEN = declare(NameSeen, "name_seen", "NameSeen", known_by=("name_key",))

@@ -104,6 +104,6 @@ CHUNK = declare(
     ),
 )
 VECTOR = declare(VectorRow, "vector", "Embedding")
-SUPERSESSION = declare(Supersession, "supersession", "")
+SUPERSESSION = declare(Supersession, "supersession", "", edge=("SUPERSEDES",), ends={"new": MEMORY, "old": MEMORY})
 REVISION = declare(Revision, "revision", "Revision", known_by=("key",))
 MEMORY_ACT = declare(MemoryAct, "memory_act", "MemoryAct")
