@@ -57,6 +57,29 @@ def test_undo_brings_it_all_back(memory: Memory, private: str) -> None:
 
 
 @on_every_engine
+def test_a_fact_that_a_merge_put_away_does_not_come_back_without_who_stated_it(memory: Memory, private: str) -> None:
+    memory.remember("Zyprexa and Quillon are names.", entities=["Zyprexa", "Quillon"])
+    merged = memory.graph.merge(["Zyprexa"], "Quillon").receipt_id
+    memory.delete(private, confirm=True, forever=True)
+    memory.sweep.undo(str(merged))
+    assert facts(memory) == set()
+    assert memory.care.doctor().findings == ()
+
+
+@on_every_engine
+@pytest.mark.parametrize("forever", [False, True])
+@pytest.mark.parametrize(("gone", "into"), [("Zyprexa", "Ada"), ("Ada", "Zyprexa")])
+def test_undoing_a_merge_says_whom_nothing_speaks_of_any_more(
+    memory: Memory, private: str, gone: str, into: str, forever: bool
+) -> None:
+    merged = memory.graph.merge([gone], into).receipt_id
+    memory.delete(private, confirm=True, forever=forever)
+    alone = memory.sweep.undo(str(merged)).conflicts
+    own = {each.name: each.id for each in memory.graph.entities()[0]}
+    assert alone == ((own["Zyprexa"], "what spoke of it has gone since the merge"),)
+
+
+@on_every_engine
 def test_what_another_memory_states_stays(memory: Memory, private: str) -> None:
     memory.remember("The same again, in other words.", relations=[FACT])
     gone = memory.delete(private, confirm=True, forever=True)

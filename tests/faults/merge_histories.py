@@ -494,14 +494,18 @@ class History:
                 yield f"{key} leads from {row['subject']} to itself"
 
     def _touched(self, before: Seen, act: str, done: str | None) -> Iterator[str]:
-        """What a merge put away is there until that merge is undone or purged."""
+        """What a merge put away is there until that merge is undone or purged, or nobody is left who states it."""
+        stating = before.tables["relation_source"]
         for key, row in before.tables["relation"].items():
             holder = row["trash"]
             if holder not in before.merges or holder not in self.now.merges:
                 continue
             after = self.now.tables["relation"].get(key)
             if after is None:
-                if all(end in self.now.tables["entity"] for end in self.ends[key]) and key not in self.split:
+                gone = [memory not in self.now.tables["memory"] for relation, memory in stating if relation == key]
+                unstated = not row["handed_in"] and gone and all(gone)
+                kept = all(end in self.now.tables["entity"] for end in self.ends[key]) and key not in self.split
+                if kept and not unstated:
                     yield f"{act} freed {key}, which {holder} put away"
             elif after["trash"] != holder and act != "merge":
                 yield f"{act} took {key} from {holder}, which put it away: {after['trash']}"

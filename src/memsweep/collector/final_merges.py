@@ -38,6 +38,12 @@ class FinalMerges:
         held = [each for each in map(_held, self._tx.relations.at(keys)) if each is not None]
         return freed_with(held, self._moved_ends(self.targets.keys(), keys), self._receipts)
 
+    def stated_by_none_but(self, memories: Set[int]) -> set[int]:
+        """What merges that stand put away, and would come back without anybody who states it."""
+        rows = self._tx.relations.trashed_by(self._standing) if memories and self._standing else []
+        found = self._tx.relations.sources({each.key for each in rows if not each.explicit})
+        return {each.relation for each in found} - {each.relation for each in found if each.memory not in memories}
+
     def keep(self, around: Iterable[RelationRecord], entities: Set[int], in_trash: Set[int]) -> set[int]:
         """Keep what merges that stand put away, though one of the `entities` that it leads to is freed.
 

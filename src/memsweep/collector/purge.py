@@ -59,9 +59,10 @@ class Freeing:
     def __init__(self, tx: Changes, held: Selection, receipts: Collection[int] = ()) -> None:
         self._receipts = set(receipts)
         self._earlier = tx.revisions.of_items(MEMORY, held.memories) if held.memories else []
-        self._held = held = replace(held, relations=held.relations | self._withdrawn(tx))
         self._merges = FinalMerges(tx, self._receipts)
-        loops = self._merges.loops()
+        unstated = self._merges.stated_by_none_but(held.memories)
+        self._held = held = replace(held, relations=held.relations | self._withdrawn(tx) | unstated)
+        loops = self._merges.loops() | unstated
         self._needed = tx.relations.needed_by(held.relations - self._merges.put_away - loops, self._receipts)
         around = tx.relations.touching(held.entities)
         mentioned = tx.mentions.needed_by(held.entities, self._receipts)

@@ -98,6 +98,7 @@ class Unmerge:
         self._mentions: tuple[list[Mention], list[Mention]] = [], []
         self._aliases: tuple[list[Alias], set[Name]] = [], set()
         self._since: SinceMerge | None = None
+        self._left_alone: list[tuple[str, str]] = []
 
     @property
     def relations(self) -> dict[int, RelationRecord]:
@@ -144,6 +145,18 @@ class Unmerge:
         self._follow_memories()
         self._move_names_back()
 
+    def _look_who_is_left_alone(self, since: SinceMerge) -> None:
+        """What spoke of one of them alone may have gone since, and gone without it: it was another one's by then."""
+        moved = {move.b for move in self._of("mention")}
+        added, dropped = self._mentions
+        spoken = {*self._tx.mentions.of(self.touched), *added, *since.named} - {*dropped, *since.no_more}
+        live = {key for _, key in self._tx.items.live({"chunk": {each.chunk for each in spoken}})} if spoken else set()
+        held = {each.entity for each in spoken if each.chunk in live}
+        facts = {each.key: each for each in self._tx.relations.touching(self.touched)} | self.relations
+        held |= {end for each in facts.values() if each.trash in (None, self._receipt) for end in each.ends}
+        alone = [each for each in (*self._sources, since.kept) if each.key not in held] if moved else []
+        self._left_alone = [(each.id, "what spoke of it has gone since the merge") for each in alone]
+
     def write(self, tx: Changes) -> None:
         tx.trash.restore(Selection(entities=self.entities))
         if self._kept is not None:
@@ -164,7 +177,7 @@ class Unmerge:
 
     @property
     def conflicts(self) -> list[tuple[str, str]]:
-        return self._since.conflicts if self._since else []
+        return [*(self._since.conflicts if self._since else ()), *self._left_alone]
 
     def look_at_what_came_since(self, kept: EntityRecord, find: FindNames) -> None:
         aliases, gone = self._aliases
@@ -175,6 +188,7 @@ class Unmerge:
         self._since.name_again(back, {kept.name_key, *stays}, {move.a for move in self._of("mention")}, find)
         moved = {move.a for move in self._moves if move.kind in _ENDS}
         self._since.look_at_facts(moved, {move.a for move in self._of("strength")} - self._restored)
+        self._look_who_is_left_alone(self._since)
 
     def _move_mentions_back(self, others: Collection[int]) -> None:
         """`others` are merges into the same entity: a mention that a later one moved, too, stays for its sake.

@@ -69,7 +69,7 @@ class SinceMerge:
     """What came to the entity that a merge `kept`, and what becomes of it once the merge is undone."""
 
     def __init__(self, tx: Changes, receipt: int, kept: EntityRecord) -> None:
-        self._tx, self._receipt, self._kept = tx, receipt, kept
+        self._tx, self._receipt, self.kept = tx, receipt, kept
         self._at = to_micros(tx.receipts.at({receipt})[receipt].created_at)
         around = tx.relations.touching([kept.key])
         self._facts = [each for each in around if each.trash in (None, receipt)]
@@ -80,8 +80,8 @@ class SinceMerge:
         self._since = {key: row for key, row in rows.items() if row.updated_at >= self._at}
         files = {key for key, row in self._since.items() if row.source == CODE_SOURCE and row.trash is None}
         self._files = sorted(files)
-        self._named: dict[Mention, int | None] = {}
-        self._no_more: list[Mention] = []
+        self.named: dict[Mention, int | None] = {}
+        self.no_more: list[Mention] = []
         self.conflicts: list[tuple[str, str]] = []
 
     def name_again(
@@ -96,12 +96,12 @@ class SinceMerge:
         texts += (row.key for row in trashed)
         for memory, pieces in self._tx.texts.pieces(texts).items() if texts else ():
             for piece, there in _naming(pieces, find):
-                if piece.key in moved or self._kept.key not in piece.entities:
+                if piece.key in moved or self.kept.key not in piece.entities:
                     continue
                 named = {entity for name, entity in back if name in there}
-                self._named |= {Mention(piece.key, entity): None for entity in sorted(named - {*piece.entities})}
+                self.named |= {Mention(piece.key, entity): None for entity in sorted(named - {*piece.entities})}
                 if named and there.isdisjoint(stays):
-                    self._no_more.append(Mention(piece.key, self._kept.key))
+                    self.no_more.append(Mention(piece.key, self.kept.key))
                 elif there.isdisjoint(stays) and memory in self._since:
                     self._stays(self._since[memory].id)
         self._say_again()
@@ -110,18 +110,18 @@ class SinceMerge:
         """What was handed in with a text that was said again is written down as what was kept."""
         acts = self._tx.acts.of_memories(self._mentioning) if self._mentioning else []
         acts = [act for act in acts if act.act == "say" and act.at >= self._at and act.trash is None]
-        handed = [(act, place) for act in acts for place, entity in act.mentions if entity == self._kept.key]
+        handed = [(act, place) for act in acts for place, entity in act.mentions if entity == self.kept.key]
         rows = self._tx.texts.at({act.memory for act, _ in handed}) if handed else {}
         pieces = self._tx.texts.pieces(rows.keys()) if rows else {}
         for act, place in handed:
             row = rows[act.memory]
             if act.text == row.content_hash.hex() and place < len(pieces[row.key]):
                 owner = None if act.origin == row.origin else act.origin
-                self._named[Mention(pieces[row.key][place].key, self._kept.key)] = owner
+                self.named[Mention(pieces[row.key][place].key, self.kept.key)] = owner
                 self._stays(row.id)
 
     def _stays(self, uid: str) -> None:
-        self.conflicts.append((uid, f"what was handed in with it since the merge stays with {self._kept.id}"))
+        self.conflicts.append((uid, f"what was handed in with it since the merge stays with {self.kept.id}"))
 
     def look_at_facts(self, moved: Collection[int], stuck: Collection[int]) -> None:
         """`moved` facts go back to where they were, `stuck` ones stay as strong as they are."""
@@ -139,9 +139,9 @@ class SinceMerge:
                 new += each.key not in moved
         if new:
             stay = "stays" if new == 1 else "stay"
-            self.conflicts.append((self._kept.id, f"{counted(new, 'fact')} that came since the merge {stay} with it"))
+            self.conflicts.append((self.kept.id, f"{counted(new, 'fact')} that came since the merge {stay} with it"))
 
     def write(self, tx: Changes) -> None:
-        tx.mentions.add(self._named, {each: owner for each, owner in self._named.items() if owner is not None})
-        tx.mentions.drop(self._no_more)
+        tx.mentions.add(self.named, {each: owner for each, owner in self.named.items() if owner is not None})
+        tx.mentions.drop(self.no_more)
         tx.texts.read_again(self._files)

@@ -1,0 +1,163 @@
+"""A workspace with something for every operation, and what lives in it, by names and texts."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from memsweep.app import App, Memory, called_by
+from memsweep.model.origin import Origin
+from tests.secrets.test_ways_in import AWS
+from tests.support import store_files
+
+BEGIN = datetime(2026, 3, 1, 12, tzinfo=UTC)
+GOOD = Origin("mcp", "claude-code", "2.1", "ses_good", "add_memory", "agent")
+EVIL = Origin("mcp", "cursor", "1.0", "ses_evil", "add_memory", "agent")
+LONG = " ".join(f"In talk {n} Dan Quill and Ida Moss spoke of gardens, cellos and rain." for n in range(60))
+ALPHA = "def alpha(x):\n    return beta(x) + 1\n"
+BETA = "def beta(x):\n    return gamma(x) * 2\n"
+GRAPH = json.dumps(
+    {
+        "entities": [
+            {"id": "x1", "name": "Hal Reed", "type": "concept"},
+            {"id": "x2", "name": "Una Park", "type": "x"},
+        ],
+        "relations": [{"source": "x1", "target": "x2", "relation": "KNOWS", "weight": 0.7}],
+    }
+)
+
+VIEWS = {
+    "memories": """
+        select memory.text, tags, source, metadata, thread.uid, stale, memory.pinned, expires_at,
+               (select count(*) from chunk where chunk.memory = memory.id), released_at is not null, session
+        from live_memory as memory left join thread on thread.id = memory.thread
+        left join origin on origin.id = memory.origin""",
+    "entities": "select name, type, pinned, handed_in from live_entity",
+    "tombstones": "select reason, hash from tombstone",
+    "mentions": """
+        select memory.text, chunk.position, entity.name, entity.type from live_mention as mention
+        join chunk on chunk.id = mention.chunk join live_memory as memory on memory.id = chunk.memory
+        join live_entity as entity on entity.id = mention.entity""",
+    "relations": """
+        select a.name, relation_key, b.name, round(weight, 6), relation.handed_in, invalid_at is null,
+               released_at is not null
+        from live_relation as relation join entity as a on a.id = subject join entity as b on b.id = object""",
+    "statements": """
+        select a.name, relation_key, b.name, memory.text from relation_source
+        join live_relation as relation on relation.id = relation_source.relation
+        join live_memory as memory on memory.id = relation_source.memory
+        join entity as a on a.id = subject join entity as b on b.id = object""",
+    "names": "select alias.name, entity.name from alias join live_entity as entity on entity.id = alias.entity",
+    "supersessions": """
+        select a.text, b.text from supersession join live_memory as a on a.id = supersession.old
+        join live_memory as b on b.id = supersession.new""",
+    "segments": """
+        select project.uid, text, segment.type, pinned, stash is not null, refs from segment
+        join project on project.id = segment.project where segment.trash is null""",
+    "windows": "select uid, tokens, segments, stashed from project",
+    "order": """
+        select thread.uid, group_concat(memory.text, ' | ' order by stream_position) from chunk
+        join thread on thread.id = chunk.stream join live_memory as memory on memory.id = chunk.memory group by 1""",
+    "files": "select path, stale from code_file join live_memory as memory on memory.id = code_file.memory",
+}
+"""What lives, by names and texts; ids, dates and counts of changes have a history of their own."""
+
+DOCTOR = "findings of the doctor"
+State = dict[str, Counter[tuple[Any, ...]]]
+Made = str | None
+"""The receipt of an operation, if it has one."""
+
+
+class NotDone(Exception):
+    """There is nothing for this operation."""
+
+
+class NotComparable(Exception):
+    """The operation depends on one that is not done here."""
+
+
+@dataclass
+class Taken:
+    """What an operation found when it was first done: where it is done once more, it takes nothing beside that."""
+
+    items: frozenset[tuple[Any, ...]] | None = None
+    names: tuple[str, ...] | None = None
+
+
+@dataclass
+class World:
+    """A workspace of its own, and a folder."""
+
+    app: App
+    memory: Memory
+    root: Path
+    clock: list[datetime]
+    ids: dict[str, str] = field(default_factory=dict)
+
+    def tick(self) -> None:
+        """Nothing is made at the same moment as something else, so that things are known by when they were made."""
+        self.clock[0] += timedelta(seconds=1)
+
+    def add(self, label: str, text: str, **more: Any) -> None:
+        self.tick()
+        self.ids[label] = self.memory.remember(text, **more).memory_id
+
+    def own(self, label: str) -> str:
+        if label not in self.ids:
+            raise NotDone
+        return self.ids[label]
+
+    def labelled(self, uid: str) -> str:
+        return next((label for label, own in self.ids.items() if own == uid), uid)
+
+    def state(self) -> State:
+        with store_files.into(self.memory) as db:
+            found = {name: Counter(map(tuple, db.execute(query))) for name, query in VIEWS.items()}
+        # That two have one name is for a person to see to; an undo says it.
+        findings = (each.invariant for each in self.memory.care.doctor().findings if each.invariant != "name_twice")
+        return found | {DOCTOR: Counter((each,) for each in findings)}
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).write_text(text)
+
+
+def prepare(w: World) -> None:
+    """Something for every operation."""
+    with called_by(GOOD):
+        people = [{"name": "Dan Quill", "type": "Person"}, {"name": "Hal Reed", "type": "Person"}]
+        knows = [{"from": "Dan Quill", "relation": "KNOWS", "to": "Hal Reed"}]
+        w.add("dan", "In the evening Dan Quill plays the cello with Hal Reed.", entities=people, relations=knows)
+        w.add("hal", "In spring Hal Reed tunes the pianos of Ida Moss.")
+        w.add("ida", "We asked them about it.", entities=["Dan Quill"])
+        w.add("long", LONG, thread_id="talk")
+        w.add("after", "And then the talk with Ida Moss was over.", thread_id="talk")
+        w.add("old", "The offer of Zed Park ends in March.", expires_at=BEGIN + timedelta(hours=2))
+        w.add("twin a", "Everybody knows that Ida Moss likes tea.", thread_id="a")
+        w.add("twin b", "Everybody knows that Ida Moss likes tea.", thread_id="b")
+        w.add("first", "The office of Ida Moss is in Turin.")
+        w.add("second", "The office of Ida Moss moved to Genoa.", supersedes=[w.ids["first"]])
+        w.add("secret", f"The deploy key of Hal Reed is {AWS}.")
+        w.add("lone", "Ova Lind sent a letter.", entities=["Ova Lind"])
+        w.add("kept", "Una Park keeps the keys.", pinned=True)
+        w.tick()
+        w.memory.graph.relate("Hal Reed", "OWNS", "Steinway", weight=0.03)
+        w.tick()
+        w.memory.graph.relate("Dan Quill", "OWNS", "Steinway", weight=0.5)
+        w.tick()
+        w.memory.graph.relate("Dan Quill", "LIVES_IN", "Turin")
+        w.tick()
+        w.memory.graph.relate("Ida Moss", "LIVES_IN", "Genoa", source=w.ids["second"])
+        w.tick()
+        w.memory.graph.relate_many({"entities": [{"name": "Loner", "type": "person"}]})
+        segments = [{"segment_id": f"s{n}", "text": f"turn {n} of a talk", "type": "message"} for n in range(6)]
+        w.memory.context("talk").add(segments)
+    w.write("a.py", ALPHA)
+    w.write("b.py", BETA)
+    w.write("c.py", "def gamma(x):\n    return x\n")
+    w.memory.code.index(w.root)
+    (w.root / "c.py").unlink()
+    w.memory.code.index(w.root)
