@@ -406,7 +406,7 @@ def test_the_commands_for_projects(run: Callable[..., Ran], tmp_path: Path, monk
     assert run("workspace", "copy", "default", "--as", own).status == 0
     assert run("search", "before", "--json").json["total"] == 1
     assert run("remember", "I like tea", "--scope", "personal").status == 0
-    assert "  personal\n" in run("search", "tea").out
+    assert "  [person] personal\n" in run("search", "tea").out
     shutil.move(folder, tmp_path / "moved")
     (tmp_path / "moved" / ".memsweep.toml").unlink()
     monkeypatch.chdir(tmp_path / "moved")

@@ -75,6 +75,10 @@ def test_the_origin_of_what_is_briefed_is_said(server: ServerClient, note: str) 
     told = server.call("briefing", **PLACE)
     assert next(each for each in told["memories"] if each["memory_id"] == note)["origin"].startswith("agent, ")
     assert {each["tier"] for each in told["facts"]} == {"agent"}
+    name = ATTACK[:30]
+    for tool, given in (("graph_query", {"entities": [name]}), ("get_related", {"entity": name})):
+        assert {each["tier"] for each in server.call(tool, **given, **PLACE)["relations"]} == {"agent"}
+    assert "agent" in {each["tier"] for each in server.call("graph_context", **PLACE)["recent"]}
 
 
 def test_what_a_model_reads_and_writes_back_collects_nothing(server: ServerClient, note: str) -> None:

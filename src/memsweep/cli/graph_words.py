@@ -37,8 +37,8 @@ def entities(console: Console, found: Sequence[Mapping[str, Any]], total: int) -
 
 
 def facts(console: Console, found: Sequence[Mapping[str, Any]]) -> None:
-    rows = [(each["from"], each["relation"], each["to"], _weight(each), each["id"]) for each in found]
-    _table(console, ("from", "relation", "to", "weight", "id"), rows)
+    rows = [(each["from"], each["relation"], each["to"], _weight(each), tier_in(each), each["id"]) for each in found]
+    _table(console, ("from", "relation", "to", "weight", "tier", "id"), rows)
     if not found:
         _line(console, "Nothing is connected.")
 

@@ -72,15 +72,16 @@ class GraphDependencies:
         by = None if moment is None else to_micros(moment)
         return HeldGraph(self.store, None if self.back is None else self.back._replace(expired_by=by))
 
-    def tiers_of(self, facts: Collection[str]) -> dict[str, str]:
-        """How far the most trusted of those is trusted who state these facts."""
-        known = self.store.origins()
+    def with_tiers(self, edges: Sequence[Edge]) -> tuple[Edge, ...]:
+        known = self.store.origins() if edges else {}
 
         def tier(fact: FactProvenance) -> str:
             by = (known.get(key or 0, UNKNOWN).tier for key in (fact.made.origin, *fact.stated_by))
             return max(by, key=rank)
 
-        return {fact.id: tier(fact) for fact in self.store.fact_provenance(facts)}
+        found = self.store.fact_provenance([each.id for each in edges]) if edges else ()
+        tiers = {fact.id: tier(fact) for fact in found}
+        return tuple(each._replace(tier=tiers.get(each.id, UNKNOWN.tier)) for each in edges)
 
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.rates)
@@ -172,7 +173,7 @@ def related(
     return Neighbourhood(
         replace(reached[start], mentions=mentions, relations=facts),
         tuple(reached[key] for key in others),
-        found,
+        replace(found, edges=tools.with_tiers(found.edges)),
         tuple(counts),
         contradictions_at(tools.store, start, counts, tools.rates, now),
     )

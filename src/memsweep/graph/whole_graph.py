@@ -108,7 +108,8 @@ def query(
     )
     reached = {each.key: each for each in graph.store.entities_at(found.distance, graph.rates, moment)}
     others = sorted(reached.keys() - starts, key=lambda key: (found.distance[key], *by_name(reached[key])))
-    return Queried(tuple(reached[key] for key in starts), tuple(reached[key] for key in others), found)
+    told = replace(found, edges=graph.with_tiers(found.edges))
+    return Queried(tuple(reached[key] for key in starts), tuple(reached[key] for key in others), told)
 
 
 def graph_status(tools: WholeGraphDependencies) -> GraphStatus:
@@ -127,8 +128,8 @@ def graph_communities(tools: WholeGraphDependencies, smallest: int) -> Communiti
 def briefing(tools: WholeGraphDependencies, limit: int, without: Collection[str] = ()) -> Briefing:
     survey, now = tools.recalled()
     found = brief(survey, now, within("limit", limit, 50), without)
-    ids = [edge.id for edge in (*found.recent, *found.stale)]
-    return replace(found, tiers=tools.graph.tiers_of(ids)) if ids else found
+    told, recent = tools.graph.with_tiers((*found.recent, *found.stale)), len(found.recent)
+    return replace(found, recent=told[:recent], stale=told[recent:])
 
 
 def build(tools: WholeGraphDependencies, text: str, found: Iterable[Named], options: object) -> Built:

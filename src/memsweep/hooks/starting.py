@@ -13,7 +13,6 @@ from memsweep.hooks import briefing_cache
 from memsweep.hooks.session import Session
 from memsweep.model.frozen import replace
 from memsweep.model.injected import injected, without_injected
-from memsweep.model.origin import UNKNOWN
 from memsweep.model.text import clipped, counted, excerpt
 from memsweep.model.tokens import estimate_tokens
 from memsweep.model.visible import visible
@@ -161,7 +160,7 @@ def _facts(graph: Briefing) -> Iterator[str]:
         yield "Facts:"
     for edge in graph.recent[:_NEWEST]:
         fact = f"{graph.names[edge.subject]} {edge.relation} {graph.names[edge.object]}"
-        yield f"- [{graph.tiers.get(edge.id, UNKNOWN.tier)}] {visible(excerpt(fact, _LINE_CHARS))}"
+        yield f"- [{edge.tier}] {visible(excerpt(fact, _LINE_CHARS))}"
     if graph.contradictory:
         yield f"{counted(len(graph.contradictory), 'contradiction')} among the facts; the tool briefing shows more."
 

@@ -204,6 +204,8 @@ class Edge(NamedTuple):
     invalid_at: datetime | None
     sources: tuple[str, ...] = ()
     """Live memories that it comes from."""
+    tier: str = ""
+    """How far the most trusted of those is trusted who state it, where that was looked up."""
 
 
 def entity_now(row: Sequence[Any], rates: Rates, now: datetime) -> Entity:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, NamedTuple
 
@@ -80,8 +80,6 @@ class Briefing:
     contradictory: tuple[Doubt, ...]
     stale: tuple[Edge, ...]
     names: Mapping[int, str]
-    tiers: Mapping[str, str] = field(default_factory=dict)
-    """How far the most trusted of those is trusted who state a fact, by its id."""
 
 
 class ExportedEntity(NamedTuple):

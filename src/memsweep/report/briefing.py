@@ -34,10 +34,10 @@ def briefed(found: WorkspaceBriefing) -> BriefingAnswer:
         "workspace_id": found.stats.workspace_id,
         "summary": _summary(found),
         "memories": [_shown(each) for each in found.memories],
-        "facts": [{**shown_edge(each, graph.names), "tier": graph.tiers.get(each.id)} for each in graph.recent],
+        "facts": [shown_edge(each, graph.names) for each in graph.recent],
         "central": [entity.name for entity, _ in graph.central],
         "contradictions": [shown_doubt(each) for each in graph.contradictory],
-        "stale_facts": [{**shown_edge(each, graph.names), "tier": graph.tiers.get(each.id)} for each in graph.stale],
+        "stale_facts": [shown_edge(each, graph.names) for each in graph.stale],
         "next_steps": _next_steps(found),
     }
 

@@ -120,5 +120,6 @@ def shown_edge(each: Edge, names: Mapping[int, str]) -> dict[str, Any]:
         "to": names.get(each.object),
         "weight": round(each.weight, 4),
         **({"sources": list(each.sources)} if each.sources else {}),
+        **({"tier": each.tier} if each.tier else {}),
     }
     return {**shown, "invalid_at": iso(each.invalid_at)} if each.invalid_at else shown
