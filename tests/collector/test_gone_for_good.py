@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memsweep.errors import Conflict
 from memsweep.model.graph_rows import RelationChange
 from memsweep.report.collector import deleted
 from memsweep.services.memory import Memory
@@ -77,6 +78,14 @@ def test_undoing_a_merge_says_whom_nothing_speaks_of_any_more(
     alone = memory.sweep.undo(str(merged)).conflicts
     own = {each.name: each.id for each in memory.graph.entities()[0]}
     assert alone == ((own["Zyprexa"], "what spoke of it has gone since the merge"),)
+
+
+@on_every_engine
+def test_an_undo_of_what_was_deleted_for_good_says_so(memory: Memory, private: str) -> None:
+    updated = str(memory.update(private, text="Ada said something else.").receipt_id)
+    memory.delete(private, confirm=True, forever=True)
+    with pytest.raises(Conflict, match="the memory that it changed was deleted for good"):
+        memory.sweep.undo(updated)
 
 
 @on_every_engine

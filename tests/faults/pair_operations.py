@@ -343,7 +343,6 @@ OPERATIONS |= {
 OPERATIONS["merge_symbol_into_person"] = _merge("alpha", "Dan Quill")
 OPERATIONS["merge_lone"] = _merge("Ova Lind", "Hal Reed")
 OPERATIONS["merge_into_lone"] = _merge("Hal Reed", "Ova Lind")
-OPERATIONS["merge_other_symbols"] = _merge("gamma", "beta")
 
 
 @operation

@@ -65,6 +65,7 @@ def undo(
         does = does or bool(tx.segments.held_by([receipt]) - taken.keys() or tx.segments.stashed_by(receipt))
         if not does or (changed.conflicts and not changed.count):
             _refuse_if_anything_waits(waiting, receipt_id)
+            _refuse_emptied(tx, receipt, receipt_id)
         if apart is not None:
             apart.write(tx)
         if joined is not None:
@@ -113,6 +114,12 @@ def _refuse_if_anything_waits(waiting: Sequence[tuple[str, str]], receipt_id: st
     """Nothing comes back: the receipt can be used later, when what stands in its way is gone."""
     for item, why in waiting:
         raise Conflict(f"receipt {receipt_id} cannot be undone: of {item}, {why}. Nothing was changed.")
+
+
+def _refuse_emptied(tx: Changes, receipt: int, receipt_id: str) -> None:
+    """An update holds what a memory was until that memory is deleted for good."""
+    if any(each.action == "update" for each in tx.receipts.page(receipt + 1, 1, holding=False)):
+        raise Conflict(f"receipt {receipt_id} cannot be undone: the memory that it changed was deleted for good.")
 
 
 def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, receipt_id: str, doing: Operation) -> int:
