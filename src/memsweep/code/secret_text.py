@@ -12,10 +12,11 @@ from typing import Literal
 
 Kind = Literal["program", "prose", "data"]
 
-RULES_VERSION = 5
+RULES_VERSION = 6
 """Raised with every new rule: files read under fewer are read once more.
 
-3: what is binary, what is minified; 4: keys inside of files; 5: keys behind escapes, in tables, of more providers.
+3: what is binary, what is minified; 4: keys inside of files; 5: keys behind escapes, in tables, of more providers;
+6: in pages, in heredocs, in outputs of Terraform.
 """
 
 _KEY = re.compile(

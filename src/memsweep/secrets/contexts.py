@@ -18,7 +18,7 @@ from memsweep.secrets.words import KEY, KEYS, OTHER_KEYS, OTHER_PASSWORDS, PASSW
 # What may follow in a name: DB_PASSWORD_PROD, mySecretString, but not secret_name.
 _NO_VALUE = (
     "id|name|file|path|dir|url|uri|hash|type|kind|len|size|count|max|min|num|field|column|prefix|suffix|format|version|exp|ttl|time|age"
-    "|alias|ring|pair|spec|ref|arn|endpoint|policy|valid|digest|usage|alg|index|idx|list|manager|provider|label|title|code|public|prompt"
+    "|alias|ring|pair|spec|ref|arn|endpoint|policy|valid|digest|usage|alg|index|idx|list|manager|provider|label|title|code|public|prompt|reset|timeout"
 )
 _SUFFIX = (
     r"(?:s|[_-]?(?:prod|production|dev|staging|stage|test|live|old|new|string|str|value|text|base|plain|raw|b64|\d{1,3})"
@@ -33,8 +33,8 @@ _LINE_END = r"(?=[ \t]{0,8}(?:[#;\r\n]|\Z))"
 _ALONE = r"(?P<value>[^\s\"'`#,;<>(|{}\[\]]{5,256}+)(?=[ \t]{0,8}(?:[#\r\n]|</|\Z))"
 # Where a value stands that does not follow its name: further on, or in the next line.
 _NEXT_LINE = (
-    r"[\"'*]{0,3}[ \t]{0,4}[:=][*]{0,2}[ \t]{0,4}(?:[|>][+-]?\d?)?[ \t]{0,8}(?:#[^\n]{0,80})?\r?\n"
-    r"[ \t]{0,40}(?:-[ ]{1,3})?(?![\w.-]{1,60}=[^=\s])"
+    r"[\"'*]{0,3}[ \t]{0,4}[:=][*]{0,2}[ \t]{0,4}(?:[|>][+-]?\d?|<<[-~]?[\"']?\w{1,12}[\"']?)?[ \t]{0,8}"
+    r"(?:#[^\n]{0,80})?\r?\n[ \t]{0,40}(?:-[ ]{1,3})?(?![\w.-]{1,60}=[^=\s])"
 )
 _TAGGED = r"[\"']?:[ \t]{1,4}(?:&\w{1,30}|!{1,2}\w{1,20})[ \t]{1,4}"
 _NAME_VALUE = (
@@ -42,19 +42,19 @@ _NAME_VALUE = (
     r"(?:/?>\s{0,40}<)?[\"']?(?i:(?:parameter)?value)[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
 )
 _ATTRIBUTE = r"[\"'](?:[ ][^<>\n]{0,80}?)?[ ]value="
-_DEFAULT = r"[\"'][ ]?\{[^{}]{0,400}?\bdefault[ \t]{0,20}=[ \t]{0,4}"
+_DEFAULT = r"[\"'][ ]?\{[^{}]{0,400}?\b(?:default|value)[ \t]{0,20}=[ \t]{0,4}"
 _ARGUMENT = r"[\"'\]]{1,2}[ ]?,[ ]?|(?<=word|oken|cret)\([ ]?"
-_ELEMENT = r"[\"']?(?:[ ][^<>\n]{0,60})?>\s{0,40}(?:<value>)?|</(?:key|name)>\s{0,40}<(?:string|value)>"
+_ELEMENT = r"[\"']?(?:[ ][^<>\n]{0,60})?>\s{0,40}(?:<value>)?|</(?:key|name|t[hd]|dt)>\s{0,40}<(?:string|value|td|dd)>"
 _FAR = f"(?:{_NEXT_LINE}|{_TAGGED}|{_NAME_VALUE}|{_ATTRIBUTE}|{_DEFAULT})"
 _FAR_ALONE = f"(?:{_NEXT_LINE}|{_TAGGED}|{_NAME_VALUE}|{_ELEMENT})"
-_FOR = "for|to|of|on|in|at|from|für|zu|de|del|della|di|para|do|da|voor|van|för|til"
+_FOR = "for|to|of|on|in|at|from|für|zu|de|del|della|du|di|para|do|da|voor|van|vom|för|til"
 _OF_WHAT = rf"(?:\s(?:{_FOR})(?:\s[\w@.\"'’“”/()-]{{1,40}}){{1,6}}?)?"
 _BECAME = r"(?:(?:is|was|has been)\s)?(?:changed|set|reset|updated|rotated)\sto"
 _IS = (
     # the longest first
     rf"(?:['’]s|\s(?:{_BECAME}|is|was|are|lautet|ist|es|est|è|é|är|er|on|to|will be|becomes)):?\s"
 )
-_POINTS_TO = r"\s?(?::|->|=>|→)\s|\s[-–—]\s"
+_POINTS_TO = r"\s?(?::|->|=>|→)\s|\s[-–—=]\s"
 _NOW = r"(?:(?:now|still|currently|just|simply)\s)?(?:«\s?)?[*_]{0,2}"
 _IN_QUERY = "|".join(
     rf"(?<=[?&#]{first}){last}"
@@ -154,9 +154,9 @@ CONTEXTS: tuple[Rule, ...] = (
     ),
     context(
         "password",
-        ("sqlcmd ", "zip ", "az login ", "ldap", "openssl enc ", "htpasswd ", "net use ", "setuser "),
-        r"(?i:sqlcmd|zip|az[ ]login|ldap\w{3,9}|openssl[ ]enc|htpasswd|net[ ]use|setuser)[ ](?:[^\n]{0,160}?[ ])?"
-        r"(?:-[Ppwk][ ]?|-b[ ]\S{1,80}[ ]\S{1,40}[ ]|/user:\S{1,40}[ ]|>)[\"']?(?P<value>[^\s\"'`|;]{5,256})",
+        ("sqlcmd ", "mongosh ", "zip ", "az login ", "ldap", "openssl enc ", "htpasswd ", "net use ", "setuser "),
+        r"(?i:sqlcmd|mongosh|zip|az[ ]login|ldap\w{3,9}|openssl[ ]enc|htpasswd|net[ ]use|setuser)[ ](?:[^\n]{0,160}?[ ])"
+        r"?(?:-[Ppwk][ ]?|-b[ ]\S{1,80}[ ]\S{1,40}[ ]|/user:\S{1,40}[ ]|>)[\"']?(?P<value>[^\s\"'`|;]{5,256})",
         is_set_password,
     ),
     context(
@@ -206,7 +206,7 @@ CONTEXTS: tuple[Rule, ...] = (
         "password",
         ("identified ", "password '", "password (", "password('", "password n'", "password = n'", "password=n'"),
         r"(?i:identified[ ](?:with[ ]\w{1,40}[ ])?by[ ](?:password[ ])?|password[ ]?=?[ ]?[(N]?)"
-        r"'(?P<quoted>[^\s']{4,256})'",
+        r"(?P<quote>['\"])(?P<quoted>[^\s'\"]{4,256})(?P=quote)",
         is_set_password,
     ),
     context(
@@ -282,7 +282,7 @@ CONTEXTS: tuple[Rule, ...] = (
         "password",
         PASSWORDS,
         rf"(?i:{PASSWORD}{_SUFFIX})[\"'*]{{0,3}}[ \t]{{0,3}}[:=][*]{{0,2}}[ \t]{{0,3}}"
-        rf"(?P<value>(?:[^\s\"'`#,;<>(&]|&(?!\w{{1,40}}=)){{5,256}}){_LINE_END}",
+        rf"(?P<value>(?:[^\s\"'`#,;<>(&]|&(?!\w{{1,40}}=)|(?<=\w)#(?=\w)){{5,256}}){_LINE_END}",
         is_set_password,
     ),
     context(

@@ -34,7 +34,7 @@ _NUMBER = re.compile(r"[~+v-]?\d+(?:[-.,:/x]\d+)*(?:[-_]?[A-Za-z]+(?:[-_][A-Za-z
 # snake_case_2, dotted.name, kebab-words-v2: parts that are words or short numbers
 _WORDS = re.compile(r"(?:[A-Za-z]+\d{0,2}|\d{1,4})(?:[-_./:]+(?:[A-Za-z]+\d{0,2}|\d{1,4}))*[-_./:]?")
 _CAMEL = re.compile(r"(?:[A-Z]{1,6}\d{0,5}){0,3}(?:[A-Z][a-z]+\d{0,5})+")
-_CODE = re.compile(r"[()\[\]{}]|->|::|=>|==(?!\Z)|\\[\w$]|\A[\w.]+\.[A-Za-z_]", re.ASCII)
+_CODE = re.compile(r"[()\[\]{}]|->|::|=>|==(?!\Z)|\\[\w$]|\A[\w.]+\.[A-Za-z_]|\A(?:required|nullable)\|", re.ASCII)
 _HASH = re.compile(r"(?:pbkdf2|scrypt|sha\d*|argon2\w*|bcrypt|md5)[:$(]")
 _ADDRESS = re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]+|[A-Za-z][A-Za-z0-9+.-]*://.*|(?:\.{0,2}|~)/.*", re.DOTALL)
 _DIGIT = re.compile(r"\d")

@@ -16,6 +16,7 @@ _PREFIXES = (
     "apify_api_ csa_ dvc_server_ dvc_mobile_ dvc_client_ apk_user_ apk_ cog_ lip_ mercury_production_"
     " mergify_application_key_ nyk_ api_live. api_live_us. api_live_ca. pina_ polar_at_ polar_oat_ polar_pat_ prf_"
     " ramp_sec_ rpa_ rootly_ samsara_api_ unkey_ ucat_ vtwn_ waka_ BBDC- gcntfy- aact_prod_ aact_hmlg_"
+    " ATBB CFPAT- oy2 vercel_blob_rw_ signkey-prod- tr_dev_ tr_stg_ tr_prod_"
 )
 _HEADER = r"(?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 
@@ -182,7 +183,7 @@ PROVIDERS: tuple[Rule, ...] = (
     key("notion-token", "ntn_", r"ntn_\d{11}[A-Za-z0-9]{35}"),
     key("notion-token", "secret_", r"secret_[A-Za-z0-9]{43}"),
     key("airtable-token", "pat", r"pat[A-Za-z0-9]{14}\.[0-9a-f]{64}"),
-    key("figma-token", "figd_ figo_ figdr_ figor_", r"fig[do]r?_[A-Za-z0-9_-]{38,48}"),
+    key("figma-token", "figd_ figo_ figdr_ figor_", r"fig[do]r?_[A-Za-z0-9_-]{38,48}", is_secret=is_said_key),
     key("resend-key", "re_", r"re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}"),
     key("mailersend-key", "mlsn.", r"mlsn\.[A-Za-z0-9]{30,100}"),
     key("mailgun-key", "mailgun", r"[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}", "anywhere"),
