@@ -155,8 +155,9 @@ CONTEXTS: tuple[Rule, ...] = (
     context(
         "password",
         ("sqlcmd ", "mongosh ", "zip ", "az login ", "ldap", "openssl enc ", "htpasswd ", "net use ", "setuser "),
-        r"(?i:sqlcmd|mongosh|zip|az[ ]login|ldap\w{3,9}|openssl[ ]enc|htpasswd|net[ ]use|setuser)[ ](?:[^\n]{0,160}?[ ])"
-        r"?(?:-[Ppwk][ ]?|-b[ ]\S{1,80}[ ]\S{1,40}[ ]|/user:\S{1,40}[ ]|>)[\"']?(?P<value>[^\s\"'`|;]{5,256})",
+        r"(?i:sqlcmd|mongosh|zip|az[ ]login|ldap\w{3,9}|openssl[ ]enc|htpasswd|net[ ]use|setuser)"
+        r"[ ](?:[^\n]{0,160}?[ ])?(?:-[Ppwk][ ]?|-b[ ]\S{1,80}[ ]\S{1,40}[ ]|/user:\S{1,40}[ ]|>)[\"']?"
+        r"(?P<value>[^\s\"'`|;]{5,256})",
         is_set_password,
     ),
     context(
