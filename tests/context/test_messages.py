@@ -275,6 +275,17 @@ def test_a_last_call_that_waits_for_its_result_stays():
     assert sweep_messages(messages, 20, form="openai").messages == messages[1:]
 
 
+@pytest.mark.parametrize("kind", ["bash_code_execution_tool_result", "container_upload", "of_next_year"])
+def test_a_list_with_a_block_that_nobody_knows_is_valid_for_both(kind: str) -> None:
+    messages = [
+        {"role": "assistant", "content": [{"type": "text", "text": " "}, {"type": kind, "id": "1"}]},
+        {"role": "user", "content": "Go on."},
+        {"role": "assistant", "content": [{"type": "text", "text": " "}, {"type": kind, "id": "2"}]},
+    ]
+    kept = sweep_messages(messages, 1000).messages
+    assert kept == [messages[1], {"role": "assistant", "content": [{"type": kind, "id": "2"}]}]
+
+
 def test_a_leading_pin_of_the_assistant_gets_a_user_message_before_it():
     messages = [
         {"role": "user", "content": "a"},

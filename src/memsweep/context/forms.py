@@ -20,6 +20,8 @@ _ANTHROPIC = {
     *("server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "mcp_tool_use", "mcp_tool_result"),
 }
 """Blocks that Anthropic alone has; OpenAI's pictures are `image_url`."""
+_OPENAI = {"image_url", "input_audio", "file", "refusal", "input_text", "output_text", "input_image", "input_file"}
+"""Blocks that OpenAI alone has. Of one that nobody knows yet, either may be the inventor."""
 
 _ROLES: dict[str, Role] = {
     "system": "system",
@@ -104,7 +106,7 @@ def detect_form(messages: Sequence[Any]) -> Form | None:
     if kinds & _ANTHROPIC:
         return "anthropic"
     said = all(each.keys() <= {"role", "content"} and each.get("role") in ("user", "assistant") for each in messages)
-    return None if said and kinds <= {"text"} else "openai"
+    return None if said and not kinds & _OPENAI else "openai"
 
 
 def read_turn(message: Any) -> Turn:
