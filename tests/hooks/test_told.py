@@ -163,6 +163,25 @@ def test_what_has_expired_is_told_no_more_not_even_by_a_briefing_that_is_ready(m
     assert "harbour is closed" in later
 
 
+@on_every_engine
+@pytest.mark.parametrize("others", [15, 230], ids=["a few expire later", "more than one listing"])
+def test_a_fact_is_told_until_the_memory_behind_it_has_expired(
+    make: Callable[..., App], tmp_path: Path, others: int
+) -> None:
+    app, end = make(MEMSWEEP_WORKSPACE="shop"), now() + timedelta(hours=1)
+    fact = {"from": "Review", "relation": "TAKES_PLACE_IN", "to": "Room 12"}
+    app.memory().remember("The review is in room 12.", expires_at=end, relations=[fact])
+    for number in range(others):
+        app.memory().remember(f"Crane log {number}.", expires_at=end + timedelta(days=1))
+    event = Event("SessionStart", session="s", folder=str(tmp_path), source="resume")
+    session = Session.opened(app.settings, HookFiles(tmp_path / "hooks"), event, lambda *_: app)
+    told = briefing(session)
+    assert "TAKES_PLACE_IN" in told
+    assert "room 12" not in told
+    app.clock = lambda: end
+    assert "TAKES_PLACE_IN" not in briefing(session)
+
+
 def test_after_a_compaction_no_line_can_pretend_to_be_anothers(memory: Memory, tmp_path: Path) -> None:
     app = memory._access.app
     event = Event("SessionStart", session="s", folder=str(tmp_path), source="compact")

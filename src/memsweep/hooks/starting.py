@@ -13,6 +13,7 @@ from memsweep.hooks import briefing_cache
 from memsweep.hooks.session import Session
 from memsweep.model.frozen import replace
 from memsweep.model.injected import injected, without_injected
+from memsweep.model.listing import MOST_LISTED
 from memsweep.model.text import clipped, counted, excerpt
 from memsweep.model.tokens import estimate_tokens
 from memsweep.model.visible import visible
@@ -135,6 +136,9 @@ def _known(session: Session) -> briefing_cache.Known:
         gone = counted(stats.stale_memories, "indexed file")
         lines.append(f"{gone} of the code index no longer exist on disk.")
     ends = [each.expires_at for each in told.values()] + [edge.invalid_at for edge in facts]
+    if facts:  # a fact ends with the memories that state it, whether they are told or not
+        expiring = memory.memories(state="expiring", limit=MOST_LISTED)
+        ends += [each.expires_at for each in expiring.memories] + [session.app.clock()] * bool(expiring.next_cursor)
     until = min((end.timestamp() for end in ends if end is not None), default=inf)
     return briefing_cache.Known(lines, [each.created_at.timestamp() for each in notes], until)
 
