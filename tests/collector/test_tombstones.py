@@ -74,6 +74,33 @@ def test_it_is_refused_however_it_is_written(memory: Memory, forgotten: str, way
         REFUSED[way](memory, text)
 
 
+def imported(memory: Memory, text: str) -> None:
+    memory.graph.load(json.dumps({"entities": [{"id": "a", "name": text}], "relations": []}))
+
+
+AS_NAMES: dict[str, Callable[[Memory, str], object]] = {
+    "import_graph": imported,
+    "relate": lambda memory, text: memory.graph.relate("Ada", "SAYS", text),
+    "build_graph": lambda memory, text: memory.graph.build(text),
+    "entities": lambda memory, text: memory.remember("Ada was here", entities=[text]),
+    "relations": lambda memory, text: memory.remember(
+        "Ada was there", relations=[{"from": text, "relation": "SAYS", "to": "x"}]
+    ),
+}
+
+
+@on_every_engine
+@pytest.mark.parametrize("way", AS_NAMES)
+def test_it_comes_into_the_graph_by_no_way_either(memory: Memory, forgotten: str, way: str) -> None:
+    for text in SAME.values():
+        with pytest.raises(Conflict, match="must not be learned again"):
+            AS_NAMES[way](memory, text)
+    assert not memory.graph.entities()[0]
+    memory.sweep.remove_tombstone(forgotten)
+    AS_NAMES[way](memory, TEXT)
+    assert memory.graph.entities()[0]
+
+
 @on_every_engine
 def test_a_transcript_is_taken_in_without_it(memory: Memory, forgotten: str) -> None:
     said = [*SAME.values(), "what else is there?"]

@@ -40,6 +40,12 @@ class GraphBatch:
     entities: tuple[NamedThing, ...]
     relations: tuple[RelationDraft, ...]
 
+    @property
+    def said(self) -> list[str]:
+        """Every name in it."""
+        ends = [end for each in self.relations for end in (each.subject, each.object)]
+        return [end if isinstance(end, str) else end.name for end in (*self.entities, *ends)]
+
 
 class RelationOutcome(NamedTuple):
     """What became of one relation of a batch."""

@@ -54,6 +54,12 @@ class MemoryDraft:
     supersedes: tuple[str, ...] = ()
     """The ids of memories whose place it takes."""
 
+    @property
+    def said(self) -> list[str]:
+        """Its text, and every name that was handed in with it."""
+        ends = [end for fact in self.facts for end in (fact.subject, fact.object)]
+        return [self.text, *(thing.name for thing in (*(self.entities or ()), *ends))]
+
 
 @frozen
 class NewPiece:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from memsweep.operation import Mode, operation
 from memsweep.services.collector import collector, fading
 from memsweep.services.graph_dependencies import graph_facts, surveyed_graph_of, whole_graph_of
+from memsweep.store.refusals import tombstoned_text
 
 if TYPE_CHECKING:
     from memsweep.collector.strategies.rule import Fading
@@ -220,7 +221,9 @@ class GraphService(Generic[Mode]):
         text, _ = redacted(gate.text(checked_text(text)))
         names = [Named(found.name, found.evidence > 0) for found in find_names([text])]
         writes = not make_options(options).dry_run
-        built = whole_graph.build(whole_graph_of(self._access, create=writes), text, names, options)
+        tools = whole_graph_of(self._access, create=writes)
+        _refuse_forgotten(self._access, [text])
+        built = whole_graph.build(tools, text, names, options)
         return built if built.outcome is None else replace(built, outcome=_saying(built.outcome, gate))
 
     @operation
@@ -346,7 +349,9 @@ def _load(access: Access[Any], text: str, format: str | None) -> Imported:
 
     gate = access.gate("import")
     dump = passed_dump(whole_graph.read_graph(text, format, access.clock()), gate)  # before a workspace is made for it
-    return _saying(whole_graph.load(whole_graph_of(access, create=True), dump), gate)
+    tools = whole_graph_of(access, create=True)
+    _refuse_forgotten(access, [each.name for each in dump.entities])
+    return _saying(whole_graph.load(tools, dump), gate)
 
 
 def _relate(access: Access[Any], batch: GraphBatch, tier: str = "") -> Related:
@@ -355,7 +360,15 @@ def _relate(access: Access[Any], batch: GraphBatch, tier: str = "") -> Related:
 
     gate = access.gate("graph")
     passed = passed_batch(batch, gate)
-    return _saying(facts.relate(graph_facts(access, create=_may_create(passed), tier=tier), passed), gate)
+    tools = graph_facts(access, create=_may_create(passed), tier=tier)
+    _refuse_forgotten(access, passed.said)
+    return _saying(facts.relate(tools, passed), gate)
+
+
+def _refuse_forgotten(access: Access[Any], said: Sequence[str]) -> None:
+    """Refuse as a name, or as what facts are read from, a text that was deleted permanently."""
+    if access.store.code.tombstoned(said):
+        raise tombstoned_text()
 
 
 def _saying(result: Stored, gate: Gate) -> Stored:

@@ -63,7 +63,7 @@ def about(new: NewMemory) -> list[Query]:
     names = {"names": keys_of(named)}
     return [
         *about_same_text(new.draft, new.content_hash),
-        about_tombstones([new.draft.text]),
+        about_tombstones(new.draft.said),
         *superseding.about(new),
         *([(cypher.ENTITIES_NAMED, names), (cypher.ENTITIES_ONCE_NAMED, names)] if named else ()),
         *([(cypher.NAMES_SEEN, {"names": keys_of(by_rule)})] if by_rule else ()),
@@ -84,7 +84,7 @@ def _names_of(mentions: Sequence[NewMention], facts: Sequence[NewFact]) -> tuple
 
 def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     """A memory that nobody has said yet."""
-    if tombstoned(tx, [new.draft.text]):
+    if tombstoned(tx, new.draft.said):
         raise tombstoned_text()
     claim_model(tx, model)
     origin = origin_key(tx, new.origin)

@@ -132,7 +132,7 @@ class SqliteStore:
         with self._pool.writing() as db:
             if (known := repeats.add_to_existing(db, new)) is not None:
                 return known
-            if tombstoned(db, [new.draft.text]):
+            if tombstoned(db, new.draft.said):
                 raise tombstoned_text()
             writing.claim_model(db, model)
             return writing.add_memory(db, new)
