@@ -167,12 +167,7 @@ CONTEXTS: tuple[Rule, ...] = (
         rf"{_USER}{_QUOTED}",
         is_set_password,
     ),
-    context(
-        "password",
-        ("securestring ",),
-        rf"(?i:securestring[ ](?:-string[ ])?){_QUOTED}",
-        is_set_password,
-    ),
+    context("password", ("securestring ",), rf"(?i:securestring[ ](?:-string[ ])?){_QUOTED}", is_set_password),
     context(
         "password",
         ("secret ", "password ", "rocommunity ", "rwcommunity "),
@@ -365,12 +360,7 @@ CONTEXTS: tuple[Rule, ...] = (
         rf"PIN\b(?i:(?:\scode)?{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW})(?P<value>\d{{4,8}})(?!\w)",
         is_no_placeholder,
     ),
-    context(
-        "api-key",
-        KEYS,
-        rf"(?i:{KEY}{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW})[\"'`]?{_KEY_VALUE}",
-        is_said_key,
-    ),
+    context("api-key", KEYS, rf"(?i:{KEY}{_OF_WHAT}(?:{_IS}|{_POINTS_TO}){_NOW})[\"'`]?{_KEY_VALUE}", is_said_key),
     # A rule of its own: where the one before finds no key, it would not look for a nearer one.
     context("api-key", KEYS, rf"(?i:{KEY}[ ](?:to[ ]|as[ ]|<<<[ ]?|--body[ ])?)[\"'`]?{_KEY_VALUE}", is_said_key),
     # the form that many give theirs: sk-acme-v1-…

@@ -40,11 +40,7 @@ PROVIDERS: tuple[Rule, ...] = (
         r"sk-ant-(?:(?:api|admin)\d\d-[A-Za-z0-9_-]{93}AA|[b-z][a-z]{2,9}\d\d-[A-Za-z0-9_-]{32,200})",
     ),
     key("openai-key", "sk-proj- sk-svcacct- sk-admin-", r"sk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{32,250}"),
-    key(
-        "openai-key",
-        "sk-",
-        r"sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|sk-[A-Za-z0-9]{48}|sk-[0-9a-f]{32}",
-    ),
+    key("openai-key", "sk-", r"sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|sk-[A-Za-z0-9]{48}|sk-[0-9a-f]{32}"),
     key("openrouter-key", "sk-or-", r"sk-or-v1-[0-9a-f]{64}"),
     key("groq-key", "gsk_", r"gsk_[A-Za-z0-9]{52}"),
     key("xai-key", "xai-", r"xai-[A-Za-z0-9_-]{70,120}"),

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 import re
 
-PASSWORDS = (
-    *("password", "passwd", "passphrase", "pass phrase", "passcode", "pswd", "pwd"),
-    *("passwort", "kennwort", "wachtwoord", "lösenord", "adgangskode", "passord", "salasana"),
-    *(
-        "contraseña",
-        "contrasenya",
-        "mot de passe",
-        "parola d'ordine",
-        "parola d’ordine",
-        "parola",
-        "senha",
-        "palavra-passe",
-    ),
-    *("hasło", "heslo", "jelszó", "parool", "şifre", "lozinka", "mật khẩu", "kata sandi", "kata laluan"),
+PASSWORDS = tuple(
+    "password|passwd|passphrase|pass phrase|passcode|pswd|pwd|passwort|kennwort|wachtwoord|lösenord|adgangskode|passord"
+    "|salasana|contraseña|contrasenya|mot de passe|parola d'ordine|parola d’ordine|parola|senha|palavra-passe|hasło"
+    "|heslo|jelszó|parool|şifre|lozinka|mật khẩu|kata sandi|kata laluan".split("|")
 )
 """In letters that an English rule reads, too."""
 OTHER_PASSWORDS = (

@@ -360,7 +360,8 @@ def _relate(access: Access[Any], batch: GraphBatch, tier: str = "") -> Related:
 
     gate = access.gate("graph")
     passed = passed_batch(batch, gate)
-    tools = graph_facts(access, create=_may_create(passed), tier=tier)
+    # A memory that a fact comes from is in a workspace that is there.
+    tools = graph_facts(access, create=not any(relation.source for relation in passed.relations), tier=tier)
     _refuse_forgotten(access, passed.said)
     return _saying(facts.relate(tools, passed), gate)
 
@@ -374,11 +375,6 @@ def _refuse_forgotten(access: Access[Any], said: Sequence[str]) -> None:
 def _saying(result: Stored, gate: Gate) -> Stored:
     """The result, with what the gate met."""
     return replace(result, redacted=gate.redacted, warnings=gate.warnings)
-
-
-def _may_create(batch: GraphBatch) -> bool:
-    """A memory that a fact comes from is in a workspace that is there."""
-    return not any(relation.source for relation in batch.relations)
 
 
 def _fading_with(
