@@ -67,6 +67,20 @@ def test_search_takes_filters(run: Run) -> None:
     assert run("search", "garden", "--until", "2000-01-01", "--json").json["results"] == []
 
 
+def test_search_and_list_take_conditions_on_metadata(run: Run) -> None:
+    for number, state in enumerate(("open", "new", "closed")):
+        metadata = json.dumps({"ticket": {"id": number}, "state": state})
+        run("remember", f"the garden needs water {number}", "--metadata", metadata)
+    asked = ("--where", "state=open|new", "--where", "ticket.id>0", "--json")
+    (hit,) = run("search", "garden", *asked).json["results"]
+    (listed,) = run("list", *asked).json["memories"]
+    assert hit["memory_id"] == listed["memory_id"]
+    assert listed["text"].endswith("1")
+    refused = run("list", "--where", "state=[1]", "--where", "a..b=1")
+    assert refused.status == 2
+    assert refused.err.startswith("Error: filters.metadata has no path 'a..b'.")
+
+
 def test_search_pages_through(run: Run) -> None:
     for number in range(5):
         run("remember", f"note {number}")

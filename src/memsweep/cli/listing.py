@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, tier_in, with_app
-from memsweep.cli.options import AtMost200, Client, Cursor, Session, Since, Source, Tags, Tier, Until
+from memsweep.cli.options import AtMost200, Client, Cursor, Session, Since, Source, Tags, Tier, Until, Where
+from memsweep.model.conditions import written_conditions
 from memsweep.report.listing import ListedAnswer, listed
 
 if TYPE_CHECKING:
@@ -30,14 +31,15 @@ def list_memories(
     tier: Tier = None,
     client: Client = None,
     session: Session = None,
+    where: Where = None,
     door: Annotated[str | None, Option(help="Only what came through mcp, cli, library, hook, import or index.")] = None,
     cursor: Cursor = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
     """List memories, the newest first."""
-    filters = {"tags": tag or [], "source": source, "kind": kind, "date_from": since, "date_to": until}
-    filters |= {"tier": tier, "client": client, "session": session}
+    filters: dict[str, Any] = {"tags": tag or [], "source": source, "kind": kind, "date_from": since, "date_to": until}
+    filters |= {"tier": tier, "client": client, "session": session, "metadata": written_conditions(where or ())}
     options: dict[str, Any] = {"filters": filters, "state": state, "door": door, "limit": limit, "cursor": cursor}
     answer = listed(with_app(lambda app: app.memory(workspace).memories(**options)))
     show(answer, as_json, lambda console: _print(console, answer))

@@ -26,4 +26,10 @@ Since = Annotated[str | None, Option(metavar="DATE", help="Only since this date.
 Until = Annotated[str | None, Option(metavar="DATE", help="Only up to this date.")]
 Tier = Annotated[str | None, Option(help="Only what came from a person, agent, tool, import or unknown.")]
 Client = Annotated[str | None, Option(help="Only what came from this client.")]
+Where = Annotated[
+    list[str] | None,
+    Option(
+        metavar="CONDITION", help="Only with metadata such as ticket.id=42, state=open|new, score>3; can be repeated."
+    ),
+]
 Session = Annotated[str | None, Option(help="Only what came from this session.")]

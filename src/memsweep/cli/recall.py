@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_json, show_pair, tier_in, with_app
-from memsweep.cli.options import Client, Cursor, MemoryId, Session, Since, Source, Tags, Tier, Until
+from memsweep.cli.options import Client, Cursor, MemoryId, Session, Since, Source, Tags, Tier, Until, Where
+from memsweep.model.conditions import written_conditions
 from memsweep.report import memory as report
 from memsweep.report import updates
 from memsweep.report.statistics import code_overview, counted_by_day
@@ -48,6 +49,7 @@ def search(
     tier: Tier = None,
     client: Client = None,
     session: Session = None,
+    where: Where = None,
     as_of: Annotated[
         str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
     ] = None,
@@ -76,6 +78,7 @@ def search(
         "kind": kind,
         "path": path,
         "include_tests": tests,
+        "metadata": written_conditions(where or ()),
     }
     options: dict[str, Any] = {"limit": limit, "filters": filters, "cursor": cursor, "mode": mode}
     page = with_app(lambda app: app.memory(workspace).search(query, **options))

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from memsweep.errors import BadInput
 from memsweep.model.checks import fitting, flag, only, plain_text
+from memsweep.model.conditions import make_conditions
 from memsweep.model.frozen import fields_of
 from memsweep.model.origin import TIERS, UNKNOWN
 from memsweep.model.roles import ROLES
@@ -45,6 +46,7 @@ def make_filters(value: object = None) -> Filters:
         role=_one_of(given["role"], "role", ROLES) if "role" in given else None,
         include_tests=flag(given.get("include_tests", True), "filters.include_tests"),
         include_expired=flag(given.get("include_expired", False), "filters.include_expired"),
+        metadata=make_conditions(given.get("metadata", {})),
     )
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from memsweep.model.code_place import CodePlace
+from memsweep.model.conditions import Condition
 from memsweep.model.frozen import field, frozen, replace
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import Role
@@ -55,6 +56,7 @@ class Filters:
     role: Role | None = None
     include_tests: bool = True
     include_expired: bool = False
+    metadata: tuple[Condition, ...] = ()
     held_back: HeldBack | None = field(default=None, repr=False)
     """Set by the service, and never by who asks."""
 

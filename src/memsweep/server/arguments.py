@@ -61,6 +61,10 @@ FILTERS = fields(
     kind=one_of(KINDS),
     role=one_of(ROLES),
     include_tests=FLAG,
+    metadata={
+        "type": "object",
+        "description": 'such as {"ticket.id": 42, "score": {">=": 3}, "owner": {"exists": true}}',
+    },
 )
 WHOSE = fields(session=TEXT, client=TEXT, tier=one_of(TIERS), source=TEXT, since=TIME, until=TIME)
 ENTITY: Schema = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}

@@ -262,10 +262,10 @@ COUNT_HELD_BACK = f"MATCH (m:Memory) WHERE {held_back} RETURN count(m)"
 
 
 def condition(
-    filters: Filters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None = None
+    filters: Filters, compared_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None = None
 ) -> tuple[str, dict[str, Any]]:
     """What a hit must be, as a condition on `m` and `c` that leaves `c`, with its values."""
-    parts, values = asked_for(filters, path_keys, origin_keys)
+    parts, values = asked_for(filters, compared_keys, origin_keys)
     if not filters.include_stale:
         parts.append("NOT m.stale")
     # A pattern in the condition itself would cost three times as much as one that may match nothing. The time of a link
@@ -280,7 +280,7 @@ def condition(
 
 
 def asked_for(
-    filters: Filters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
+    filters: Filters, compared_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
 ) -> tuple[list[str], dict[str, Any]]:
     """What filters ask for by name, part by part, with the values."""
     parts: list[str] = []
@@ -301,9 +301,9 @@ def asked_for(
         if bound is not None:
             parts.append(f"m.created_at {sign} ${name}")
             values[name] = to_micros(bound)
-    if path_keys is not None:
-        parts.append("m.key IN $path_keys")
-        values["path_keys"] = list(path_keys)
+    if compared_keys is not None:
+        parts.append("m.key IN $compared_keys")
+        values["compared_keys"] = list(compared_keys)
     if origin_keys is not None:
         parts.append("coalesce(m.origin, 0) IN $origin_keys")
         values["origin_keys"] = [key or 0 for key in origin_keys]
@@ -315,6 +315,9 @@ def asked_for(
         parts.append(_OF_KIND[filters.kind])
     return parts, values
 
+
+# No query looks into JSON: what has all the signs is compared afterwards.
+METADATA_WITH = "MATCH (m:Memory) WHERE ALL(sign IN $signs WHERE m.metadata CONTAINS sign) RETURN m.key, m.metadata"
 
 _BEST = """CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score
     WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"""

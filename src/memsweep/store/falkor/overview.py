@@ -75,7 +75,7 @@ class FalkorOverview:
 
     def _passing(self, asked: ListFilters) -> tuple[str, dict[str, Any]]:
         accepted = origins.accepted(self._graph, asked.accept) if asked.asks_for_origin else None
-        where, values = overview_cypher.passing(asked, searching.path_keys(self._graph, asked.filters), accepted)
+        where, values = overview_cypher.passing(asked, searching.compared_keys(self._graph, asked.filters), accepted)
         if asked.back is None or not asked.back.tiers:
             return where, values
         return where, {**values, **searching.held_values(self._graph, asked.back)}

@@ -16,10 +16,10 @@ _REPLACED = "OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, count(newe
 
 
 def passing(
-    asked: ListFilters, path_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
+    asked: ListFilters, compared_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
 ) -> tuple[str, dict[str, Any]]:
     """A condition on `m`, with its values; what is in quarantine is `$held_…`. Who superseded it is no part of it."""
-    parts, values = asked_for(asked.filters, path_keys, origin_keys)
+    parts, values = asked_for(asked.filters, compared_keys, origin_keys)
     held = f"({held_back})" if asked.back is not None and asked.back.tiers else "false"
     if asked.state == "quarantined":
         parts.append(held)

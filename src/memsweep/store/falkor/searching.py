@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from memsweep.model.conditions import all_met
 from memsweep.model.origin import stored_origin
 from memsweep.model.search import (
     Candidate,
@@ -125,17 +126,22 @@ def where_of(graph: GraphHandle, filters: Filters) -> Where:
 def _asked_for(graph: GraphHandle, filters: Filters) -> Where:
     by_origin = any(each is not None for each in (filters.tier, filters.client, filters.session))
     accepted = origins.accepted(graph, filters.accept) if by_origin else None
-    return cypher.condition(filters, path_keys(graph, filters), accepted)
+    return cypher.condition(filters, compared_keys(graph, filters), accepted)
 
 
-def path_keys(graph: GraphHandle, filters: Filters) -> list[int] | None:
-    """The keys of the files at a path; nothing if none is asked for."""
-    if filters.path is None:
-        return None
-    wanted, whole = filters.path.rstrip("/"), filters.path.startswith("/")
-    rows = graph.ask(cypher.CODE_PLACES)
-    places = ((key, f"{root.rstrip('/')}/{path}" if whole else path) for key, root, path in rows)
-    return [key for key, place in places if cypher.path_matches(place, wanted)]
+def compared_keys(graph: GraphHandle, filters: Filters) -> list[int] | None:
+    """Return the keys of memories with what no query compares, paths and metadata; None if neither is asked for."""
+    found: list[set[int]] = []
+    if filters.path is not None:
+        wanted, whole = filters.path.rstrip("/"), filters.path.startswith("/")
+        rows = graph.ask(cypher.CODE_PLACES)
+        places = ((key, f"{root.rstrip('/')}/{path}" if whole else path) for key, root, path in rows)
+        found.append({key for key, place in places if cypher.path_matches(place, wanted)})
+    if asked := filters.metadata:
+        signs = sorted({sign for each in asked for sign in each.signs})
+        rows = graph.ask(cypher.METADATA_WITH, signs=signs)
+        found.append({key for key, kept in rows if all_met(asked, kept)})
+    return sorted(set.intersection(*found)) if found else None
 
 
 def count_held_back(graph: GraphHandle, back: HeldBack) -> int:

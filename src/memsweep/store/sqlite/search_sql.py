@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, NamedTuple
 
+from memsweep.model.conditions import Condition, kind_of
 from memsweep.model.frozen import replace
 from memsweep.model.search import Filters, HeldBack
+from memsweep.model.stored import to_json
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 
@@ -105,7 +107,31 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
     if filters.tier is not None:
         parts.append("coalesce((select tier from origin where id = memory.origin), 'unknown') = ?")
         values.append(filters.tier)
+    for asked in filters.metadata:
+        said, compared = _on_metadata(asked)
+        parts.append(said)
+        values += compared
     return " and ".join(parts), values
+
+
+_TYPES = {"text": "('text')", "number": "('integer', 'real')", "flag": "('true', 'false')"}
+_TYPE, _VALUE = "json_type(memory.metadata, ?)", "json_extract(memory.metadata, ?)"
+
+
+def _on_metadata(asked: Condition) -> tuple[str, list[Any]]:
+    """A condition on the value at a path, which is bound like all values; metadata that is damaged meets none."""
+    path = "$" + "".join(f".{to_json(part)}" for part in asked.path)
+    parts: list[str] = []
+    values: list[Any] = []
+    if asked.op == "exists":
+        parts.append(f"coalesce({_TYPE}, 'null') {'<>' if asked.values[0] else '='} 'null'")
+        values.append(path)
+    for kind, types in _TYPES.items() if asked.op != "exists" else ():
+        if alike := [value for value in asked.values if kind_of(value) == kind]:
+            compared = "in (select value from json_each(?))" if asked.op == "in" else f"{asked.op} ?"
+            parts.append(f"({_TYPE} in {types} and {_VALUE} {compared})")
+            values += [path, path, to_json(alike) if asked.op == "in" else alike[0]]
+    return f"case when json_valid(memory.metadata) then {' or '.join(parts)} else false end", values
 
 
 HELD_BACK = """

@@ -7,16 +7,20 @@ from starlette.responses import Response
 from memsweep.errors import BadInput
 from memsweep.model.search import MAX_LIMIT
 from memsweep.web.screen import Call, Screen
-from memsweep.web.screens.memories import hit_row
+from memsweep.web.screens.memories import asked_metadata, hit_row
 
 
 def forget(call: Call) -> Response:
-    query = call.asked("q").strip()
-    found = call.memory.search(query, limit=MAX_LIMIT, filters={"include_stale": True}, mode="deep") if query else None
+    query, metadata = call.asked("q").strip(), call.asked("metadata").strip()
+    filters = {"include_stale": True, "metadata": asked_metadata(metadata)}
+    asked = query or metadata
+    found = call.memory.search(query, limit=MAX_LIMIT, filters=filters, mode="deep") if asked else None
     hits = [hit for hit in found.hits if hit.passage.memory_id] if found else []
     best = {hit.passage.memory_id: hit for hit in reversed(hits)}  # of several passages the first, which is the best
     rows = [hit_row(hit) for hit in hits if best[hit.passage.memory_id] is hit]
-    return call.show("forget.html", query=query, rows=rows, total=found.total if found else 0)
+    return call.show(
+        "forget.html", query=query, metadata=metadata, asked=asked, rows=rows, total=found.total if found else 0
+    )
 
 
 def review(call: Call) -> Response:

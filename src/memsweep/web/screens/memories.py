@@ -10,6 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from memsweep.errors import BadInput
+from memsweep.model.conditions import written_conditions
 from memsweep.model.counts import Counts
 from memsweep.model.listing import STATES, ListedMemory
 from memsweep.model.origin import TIERS
@@ -20,7 +21,7 @@ from memsweep.web.screen import Call, Screen
 PER_PAGE = 30
 _MOST_CHOICES = 60
 _SHOWN = 400
-ASKED = ("q", "kind", "source", "tag", "tier", "client", "state", "since", "until")
+ASKED = ("q", "kind", "source", "tag", "tier", "client", "state", "since", "until", "metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +113,15 @@ def _filters(asked: dict[str, str]) -> dict[str, Any]:
         if asked[name]:
             parse_time(asked[name], name)
             given[field] = asked[name]
+    if metadata := asked_metadata(asked["metadata"]):
+        given["metadata"] = metadata
     if not asked["q"] and given.get("kind") == "fact":  # facts are searched, not listed
         del given["kind"]
     return given
+
+
+def asked_metadata(said: str) -> dict[str, Any]:
+    return written_conditions(filter(str.strip, said.split(",")))
 
 
 def _shown(text: str, *, is_code: bool) -> str:
