@@ -29,14 +29,15 @@ import numpy.typing as npt
 from changes import Item, unpacked, written
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
-from memsweep.memory.choosing import CONSIDERED, OF_FILES
-from memsweep.memory.judging import Judge
 from memsweep.memory.ranking import look_at, rank
 from memsweep.memory.relevance import (
+    CONSIDERED,
     MOST_WORDS,
+    OF_FILES,
     Asked,
     Calibration,
     Evidence,
+    Judge,
     calibration_for,
     evidence_of,
 )

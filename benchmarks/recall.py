@@ -19,8 +19,7 @@ from common import Conversation, Figure, Recall, arguments, at_least, load_locom
 from memsweep import Memory, open_memory
 from memsweep.app import App, make_app
 from memsweep.embed.protocol import quantise
-from memsweep.memory.fusion import FusionWeights, fuse, shown, weights_for
-from memsweep.memory.ranking import DEPTH
+from memsweep.memory.ranking import DEPTH, FusionWeights, fuse, shown, weights_for
 from memsweep.model.search import Filters, SearchMode
 from memsweep.settings import load_settings
 

@@ -25,9 +25,8 @@ import numpy.typing as npt
 
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
-from memsweep.memory.judging import Judge
 from memsweep.memory.ranking import look_at, rank
-from memsweep.memory.relevance import Asked, Calibration, Evidence, calibration_for, evidence_of, names_in
+from memsweep.memory.relevance import Asked, Calibration, Evidence, Judge, calibration_for, evidence_of, names_in
 from memsweep.model.search import Filters
 from memsweep.settings import load_settings
 from precision import OPEN_CASES

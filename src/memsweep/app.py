@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from memsweep.code.sandbox import Sandbox
     from memsweep.embed.local import LocalEmbedder
     from memsweep.embed.protocol import Embedder, Reader
-    from memsweep.memory.listings import Listings
-    from memsweep.memory.sightings import Sightings
+    from memsweep.memory.recall import Listings, Sightings
     from memsweep.model.audit import TrashPage
     from memsweep.model.care import Restored, RestoreRequest
     from memsweep.model.memory import Workspace
@@ -346,14 +345,14 @@ class App:
     @cached_property
     def listings(self) -> Listings:
         """Rankings of the last searches, for their next pages."""
-        from memsweep.memory.listings import Listings
+        from memsweep.memory.recall import Listings
 
         return Listings()
 
     @cached_property
     def sightings(self) -> Sightings:
         """What searches returned and the stores have yet to note."""
-        from memsweep.memory.sightings import Sightings
+        from memsweep.memory.recall import Sightings
 
         return Sightings()
 

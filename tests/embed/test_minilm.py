@@ -19,7 +19,7 @@ from memsweep.embed import minilm
 from memsweep.embed.minilm import MiniLMEmbedder
 from memsweep.embed.packaged import windows as windows_of
 from memsweep.errors import BadSetting, EmbedderError, ModelMismatch, install_extra
-from memsweep.memory.fusion import WEIGHTS_OF_MODELS
+from memsweep.memory.ranking import WEIGHTS_OF_MODELS
 from memsweep.model.memory import EmbeddingModel
 from tests.support import contents, store_files
 from tests.support.commands import Ran, run

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from memsweep.clock import new_id
-from memsweep.memory.draft import make_draft
-from memsweep.memory.remember import remember
+from memsweep.memory.remember import make_draft, remember
 from memsweep.model.decay import Rates
 from memsweep.model.times import to_micros
 from tests.support.engines import on_every_engine

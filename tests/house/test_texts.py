@@ -14,8 +14,8 @@ from memsweep.code.markdown import parse_markdown
 from memsweep.context.supersede import find_replacements
 from memsweep.embed.local import LocalEmbedder
 from memsweep.graph.building import BuildOptions, Named, possible_names, read_facts
-from memsweep.memory.chunking import cut, line_spans
 from memsweep.memory.names import find_names
+from memsweep.memory.remember import cut, line_spans
 from memsweep.model.segment import ContextSegment
 from memsweep.model.stating import stated
 from memsweep.store.forgotten import forgotten_hash

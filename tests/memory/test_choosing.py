@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memsweep import Memory
-from memsweep.memory.choosing import OF_FILES, OF_MEMORIES, OF_READ_MEMORIES, Count, Judged, Least, precise
+from memsweep.memory.relevance import OF_FILES, OF_MEMORIES, OF_READ_MEMORIES, Count, Judged, Least, precise
 from memsweep.model.search import Filters, Kind, Ranked
 from tests.code.trees import grow
 from tests.support.engines import on_every_engine

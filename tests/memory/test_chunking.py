@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsweep.embed.local import LocalEmbedder
-from memsweep.memory.chunking import Piece, cut, line_spans
+from memsweep.memory.remember import Span, cut, line_spans
 from tests.support.counts import rounds
 
 TokenEnds = Callable[[str], Sequence[int]]
@@ -72,16 +72,16 @@ def tokens_between(ends: Sequence[int], start: int, end: int) -> int:
     return bisect_right(ends, end) - bisect_right(ends, start)
 
 
-def beginnings(pieces: Sequence[Piece]) -> list[int]:
+def beginnings(pieces: Sequence[Span]) -> list[int]:
     """Where each piece has something that the one before does not have."""
     return [0, *(piece.end for piece in pieces[:-1])]
 
 
-def joined(text: str, pieces: Sequence[Piece]) -> str:
+def joined(text: str, pieces: Sequence[Span]) -> str:
     return "".join(text[begin : piece.end] for begin, piece in zip(beginnings(pieces), pieces, strict=True))
 
 
-def check_laws(text: str, tokeniser: TokenEnds, size: int, overlap: int) -> list[Piece]:
+def check_laws(text: str, tokeniser: TokenEnds, size: int, overlap: int) -> list[Span]:
     pieces = cut(text, tokeniser, size, overlap)
     ends = tokeniser(text)
     assert joined(text, pieces) == text

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.errors import BadInput
-from memsweep.memory.draft import make_draft
+from memsweep.memory.remember import make_draft
 from memsweep.model.memory import Fact, NamedThing
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from memsweep import Memory
 from memsweep.app import App
-from memsweep.memory.choosing import Judged, precise
-from memsweep.memory.files import by_file, files_said, is_said, support_of, weights_of_roles
+from memsweep.memory.ranking import by_file, files_said, is_said, support_of, weights_of_roles
+from memsweep.memory.relevance import Judged, precise
 from memsweep.model.roles import role_of
 from memsweep.model.search import FileWords, Filters, Kind, Owner, Page, Ranked
 from memsweep.store.file.words import words_of_heading, words_to_find

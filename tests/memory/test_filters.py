@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from memsweep.errors import BadInput
-from memsweep.memory.filters import make_filters
-from memsweep.model.search import Filters
+from memsweep.model.search import Filters, make_filters
 
 
 def test_no_filters_let_everything_through() -> None:

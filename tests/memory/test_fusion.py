@@ -5,18 +5,18 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.memory import fusion
-from memsweep.memory.fusion import DEFAULT_WEIGHTS, FusionWeights, places_around, shown
+from memsweep.memory import ranking
+from memsweep.memory.ranking import DEFAULT_WEIGHTS, FusionWeights, places_around, shown
 from memsweep.model.search import Candidate, Place, Ranked, place_at, stream_and_position
 
 
 def fuse(candidates: list[Candidate]) -> list[Ranked]:
-    return shown(fusion.fuse(candidates))
+    return shown(ranking.fuse(candidates))
 
 
 def spread(ranked: list[Ranked], keys_at: dict[Place, int], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Ranked]:
     rows = [(-item.score, item.key, item.words, item.meaning, item.neighbours) for item in ranked]
-    return shown(fusion.spread(rows, keys_at, weights))
+    return shown(ranking.spread(rows, keys_at, weights))
 
 
 SCORES = st.floats(0, 30, allow_nan=False) | st.just(0.0)

@@ -9,8 +9,8 @@ import pytest
 
 from memsweep.app import App, make_app
 from memsweep.memory import recall as recalling
-from memsweep.memory.listings import MOST, Listing, Listings
 from memsweep.memory.ranking import Ranking
+from memsweep.memory.recall import MOST, Listing, Listings
 from memsweep.settings import load_settings
 from tests.memory.test_same_ranking import ENGINES
 from tests.support.engines import Home

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from memsweep.app import App
 from memsweep.errors import BadInput
-from memsweep.memory.filters import make_filters
 from memsweep.model.conditions import written_conditions
+from memsweep.model.search import make_filters
 from memsweep.settings import load_settings
 from tests.support.engines import ENGINES, Home
 

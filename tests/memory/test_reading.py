@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from memsweep import Memory, open_memory
 from memsweep.app import App
-from memsweep.memory.fusion import Row
-from memsweep.memory.ranking import READ, reordered
+from memsweep.memory.ranking import READ, Row, reordered
 from memsweep.memory.recall import recall
 from memsweep.model.search import Filters
 from tests.support.engines import on_every_engine

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memsweep.app import App, Memory
 from memsweep.errors import BadInput, UnknownWorkspace
 from memsweep.library import open_memory
-from memsweep.memory.fusion import WEIGHTS_OF_MODELS, FusionWeights
+from memsweep.memory.ranking import WEIGHTS_OF_MODELS, FusionWeights
 from memsweep.memory.recall import MAX_LIMIT
 from memsweep.model.search import Page
 from memsweep.store.file import words

@@ -11,7 +11,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import StoreAway
-from memsweep.memory.sightings import Sightings
+from memsweep.memory.recall import Sightings
 from memsweep.model.times import iso
 from tests.support import contents, store_files
 from tests.support.commands import memsweep

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.app import Memory, called_by
-from memsweep.memory.files import settled
-from memsweep.memory.ranking import OTHERS, WEIGHTS, by_tier, leading
+from memsweep.memory.ranking import OTHERS, WEIGHTS, by_tier, leading, settled
 from memsweep.model.origin import Origin
 from memsweep.model.search import Owner
 

@@ -10,7 +10,7 @@ from memsweep.model.text import counted
 from memsweep.report import whole_graph as report
 from memsweep.report.counts import named
 from memsweep.report.graph import RelateAnswer
-from memsweep.report.secrets_met import in_sentences
+from memsweep.report.memory import in_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,7 +9,7 @@ from typer import Option
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, tier_in, with_app
 from memsweep.cli.options import AtMost200, Client, Cursor, Session, Since, Source, Tags, Tier, Until, Where
 from memsweep.model.conditions import written_conditions
-from memsweep.report.listing import ListedAnswer, listed
+from memsweep.report.memory import ListedAnswer, memory_list
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,7 @@ def list_memories(
     filters: dict[str, Any] = {"tags": tag or [], "source": source, "kind": kind, "date_from": since, "date_to": until}
     filters |= {"tier": tier, "client": client, "session": session, "metadata": written_conditions(where or ())}
     options: dict[str, Any] = {"filters": filters, "state": state, "door": door, "limit": limit, "cursor": cursor}
-    answer = listed(with_app(lambda app: app.memory(workspace).memories(**options)))
+    answer = memory_list(with_app(lambda app: app.memory(workspace).memories(**options)))
     show(answer, as_json, lambda console: _print(console, answer))
 
 

@@ -13,7 +13,7 @@ from memsweep.errors import BadInput
 from memsweep.model.text import MAX_TEXT_BYTES, counted
 from memsweep.report import memory as report
 from memsweep.report import updates
-from memsweep.report.secrets_met import in_sentences
+from memsweep.report.memory import in_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console

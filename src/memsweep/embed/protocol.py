@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from memsweep.errors import ModelMismatch
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.numeric import quantised
 
 if TYPE_CHECKING:
+    from memsweep.model.workspace import EmbeddingModel
     from memsweep.numeric import Rows
 
 
@@ -58,3 +60,13 @@ def quantise(rows: Rows) -> list[bytes]:
     peak = np.abs(rows).max(axis=1, keepdims=True, initial=0.0)
     peak[peak == 0] = 1.0
     return [row.tobytes() for row in np.rint(rows / peak * 127.0).astype(np.int8)]
+
+
+def check_model(stored: EmbeddingModel | None, current: EmbeddingModel) -> None:
+    """Refuse to mix the vectors of two models."""
+    if stored is not None and stored != current:
+        raise ModelMismatch(
+            f"this workspace was embedded by {stored.name} ({stored.dimension} dimensions); the settings name"
+            f" {current.name} ({current.dimension}).",
+            hint="Recompute its embeddings with `memsweep workspace reembed`, or set the old model again.",
+        )

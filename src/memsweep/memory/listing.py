@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput
-from memsweep.memory.filters import make_filters
+from memsweep.model.frozen import replace
 from memsweep.model.listing import MOST_LISTED, STATES, ListedMemory, ListFilters, MemoryPage, State
 from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
 from memsweep.model.quarantine import Quarantine
-from memsweep.model.search import KINDS, Filters, Kind
-from memsweep.model.validity import has_expired
+from memsweep.model.search import KINDS, Filters, Kind, Passage, make_filters
+from memsweep.model.times import has_expired
 
 if TYPE_CHECKING:
     from memsweep.store.ports.overview import Overview
+    from memsweep.store.protocol import Store
 
 _LISTED_KINDS: tuple[Kind, ...] = KINDS[:2]
 _NOT_HERE = ("include_stale", "symbol_kind", "as_of", "role", "include_tests")
@@ -64,3 +64,20 @@ def _judged(memory: ListedMemory, quarantine: Quarantine, now: datetime) -> List
 
 
 NO_MEMORIES = MemoryPage((), 0, 0, None)
+
+
+_FIRST, _MOST = 64, 4096  # chunks to look through
+
+
+def newest_memories(store: Store, limit: int, filters: Filters = Filters()) -> tuple[Passage, ...]:
+    """How each begins, the newest first; indexed files are not among them."""
+    filters, depth = replace(filters, kind="memory"), _FIRST
+    while True:
+        keys = [item.key for item in store.newest(filters, depth)]
+        passages = store.passages(keys)
+        found: dict[str, Passage] = {}
+        for passage in (passages[key] for key in keys if key in passages):
+            found[passage.memory_id] = passage  # the last of its pieces that comes is its first
+        if len(found) >= limit or len(keys) < depth or depth >= _MOST:
+            return tuple(found.values())[:limit]
+        depth *= 4

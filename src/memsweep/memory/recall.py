@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.errors import BadInput
-from memsweep.memory.choosing import CONSIDERED, precise
-from memsweep.memory.judging import Judge
-from memsweep.memory.listings import Listing, Listings
-from memsweep.memory.ranking import DEPTH, Found, look_at, rank
-from memsweep.memory.relevance import is_measured
-from memsweep.memory.same_model import check_model
+from memsweep.embed.protocol import check_model
+from memsweep.errors import BadInput, MemsweepError
+from memsweep.forking import new_lock
+from memsweep.memory.ranking import DEPTH, Found, Ranking, look_at, rank
+from memsweep.memory.relevance import CONSIDERED, Judge, is_measured, precise
 from memsweep.model.frozen import replace
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
-from memsweep.model.validity import has_expired
+from memsweep.model.times import has_expired
 
 if TYPE_CHECKING:
     from memsweep.embed.protocol import Embedder, Reader, Words
+    from memsweep.model.search import Hit
     from memsweep.store.protocol import Store
 
 DEFAULT_LIMIT = 10
@@ -151,3 +151,81 @@ def _why(found: Found) -> str:
     if found.judged.ranked.neighbours > 0:
         parts.append(f"neighbours {found.judged.ranked.neighbours:.2f}")
     return "; ".join(parts)
+
+
+MOST = 16
+"""How many are kept, of all workspaces together; the longest unused goes first."""
+
+
+class Listing(NamedTuple):
+    """What a ranking is of: the workspace and its content, the query with its filters, and the model."""
+
+    workspace_id: str
+    revision: str
+    asked: str
+    model: str
+
+
+class Listings:
+    """Safe to use from several threads. Another process ranks again."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._kept: OrderedDict[Listing, Ranking] = OrderedDict()
+
+    def find(self, listing: Listing) -> Ranking | None:
+        with self._lock:
+            if listing in self._kept:
+                self._kept.move_to_end(listing)
+            return self._kept.get(listing)
+
+    def keep(self, listing: Listing, ranking: Ranking) -> None:
+        with self._lock:
+            self._kept[listing] = ranking
+            self._kept.move_to_end(listing)
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+
+
+RESOLUTION = timedelta(minutes=1)
+"""A memory that was seen a moment ago is not written again: searches for the same cost nothing."""
+_MOST_WAITING = 10_000
+
+
+class Sightings:
+    """Readings that the stores have not noted yet, by workspace. Safe to use from several threads."""
+
+    def __init__(self) -> None:
+        self._lock = new_lock()
+        self._waiting: dict[str, dict[str, datetime]] = {}
+
+    def note(self, store: Store, hits: Iterable[Hit], now: datetime) -> None:
+        """The memories of these hits were read now."""
+        passages = (hit.passage for hit in hits)
+        seen = {each.memory_id: now for each in passages if not each.loose and each.last_seen_at <= now - RESOLUTION}
+        if seen:
+            with self._lock:
+                waiting = self._waiting.setdefault(store.workspace_id, {})
+                if len(waiting) < _MOST_WAITING:
+                    waiting.update(seen)
+        self.flush(store)
+
+    def flush(self, store: Store) -> None:
+        """Hand over what waits. What the store has no time for now goes along with the next search."""
+        with self._lock:
+            seen = self._waiting.pop(store.workspace_id, {})
+        if seen and not self._written(store, seen):
+            with self._lock:
+                waiting = self._waiting.setdefault(store.workspace_id, {})
+                waiting.update({memory_id: at for memory_id, at in seen.items() if memory_id not in waiting})
+
+    def waiting(self) -> list[str]:
+        """The workspaces that have not noted everything."""
+        with self._lock:
+            return [workspace_id for workspace_id, seen in self._waiting.items() if seen]
+
+    def _written(self, store: Store, seen: dict[str, datetime]) -> bool:
+        try:
+            return store.mark_seen(seen)
+        except MemsweepError:  # whatever it is, what was searched for was found; who writes next will say it
+            return True

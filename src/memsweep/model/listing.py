@@ -6,10 +6,10 @@ comes before the first one, so no page shows a memory twice or leaves one out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, get_args
 
+from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import Filters, HeldBack, Kind
 
@@ -22,7 +22,7 @@ SHOWN_CHARACTERS = 400
 """How much of a text a listing has."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListFilters:
     """Which memories are listed; `back` is what is in quarantine or has expired at the moment."""
 
@@ -46,7 +46,7 @@ class ListFilters:
         return any(each is not None for each in (asked.tier, asked.client, asked.session, self.door))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ListedMemory:
     """A memory in a listing, by the beginning of its text."""
 
@@ -75,7 +75,7 @@ class ListedMemory:
         return "memory" if self.path is None else "code"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MemoryPage:
     """One page of a listing."""
 

@@ -67,3 +67,7 @@ def in_utc(moment: datetime, what: str) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError:
         raise BadInput(f"{what} {moment.isoformat()} is outside the years 1 to 9999 in UTC.") from None
+
+
+def has_expired(expires_at: datetime | None, now: datetime) -> bool:
+    return expires_at is not None and expires_at <= now

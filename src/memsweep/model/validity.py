@@ -1,4 +1,4 @@
-"""When a fact holds, and when a memory has expired. Pure."""
+"""When a fact holds. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,3 @@ def holds(fact: Dated, now: datetime) -> bool:
 def holding_at(as_of: datetime | None, now: datetime) -> Callable[[Dated], bool]:
     """Whether facts hold now, or held at a date."""
     return lambda fact: holds(fact, now) if as_of is None else held(fact, as_of)
-
-
-def has_expired(expires_at: datetime | None, now: datetime) -> bool:
-    return expires_at is not None and expires_at <= now

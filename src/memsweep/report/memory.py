@@ -7,19 +7,45 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, cast
+from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, cast
 
 from memsweep.errors import BadInput
-from memsweep.model.text import counted, excerpt
+from memsweep.model.text import counted, excerpt, listed
 from memsweep.model.times import iso
 from memsweep.report import limits
-from memsweep.report.secrets_met import SecretsMet, secrets_met
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
+    from memsweep.model.listing import ListedMemory, MemoryPage
     from memsweep.model.memory import Memory, Remembered, Similar, Stats, Superseding, Workspace
     from memsweep.model.search import Hit, Page, Passage
+
+
+class SecretsMet(TypedDict, total=False):
+    redacted: list[str]
+    warnings: list[str]
+
+
+class _Stored(Protocol):
+    @property
+    def redacted(self) -> tuple[str, ...]: ...
+
+    @property
+    def warnings(self) -> tuple[str, ...]: ...
+
+
+def secrets_met(result: _Stored) -> SecretsMet:
+    """The kinds that were redacted, and what was stored with a secret in it; nothing if there was none."""
+    said: SecretsMet = {"redacted": list(result.redacted)} if result.redacted else {}
+    return {**said, "warnings": list(result.warnings)} if result.warnings else said
+
+
+def in_sentences(answer: Mapping[str, Any]) -> list[str]:
+    """The same of an answer, for people."""
+    kinds = answer.get("redacted")
+    return [*([f"Redacted: {listed(kinds)}."] if kinds else []), *answer.get("warnings", [])]
+
 
 Detail = Literal["concise", "full"]
 
@@ -397,3 +423,46 @@ def _excerpt(text: str, words: Iterable[str], longest: int) -> str:
     start = max(0, min(min(spots, default=0) - longest // 4, len(text) - longest))
     end = start + longest
     return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
+
+
+class ListedAnswer(TypedDict):
+    memories: list[dict[str, Any]]
+    first: int
+    total: int
+    next_cursor: str | None
+    note: NotRequired[str]
+
+
+def memory_list(page: MemoryPage) -> ListedAnswer:
+    answer: ListedAnswer = {
+        "memories": [_listed_memory(each) for each in page.memories],
+        "first": page.first,
+        "total": page.total,
+        "next_cursor": page.next_cursor,
+    }
+    if page.damaged:
+        answer["note"] = (
+            f"Left out {counted(page.damaged, 'damaged memory', 'damaged memories')}: run `memsweep doctor`."
+        )
+    return answer
+
+
+def _listed_memory(each: ListedMemory) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "memory_id": each.id,
+        "kind": each.kind,
+        "text": each.text,
+        "characters": each.length,
+        "tags": list(each.tags),
+        "source": each.source,
+        "created_at": iso(each.created_at),
+        "origin": each.origin.brief,
+    }
+    if each.path is not None:
+        shown |= {"path": each.path, "language": each.language}
+    if each.expires_at is not None:
+        shown["expires_at"] = iso(each.expires_at)
+    if each.expired:
+        shown["expired"] = True
+    shown |= {name: True for name in ("stale", "pinned", "superseded") if getattr(each, name)}
+    return {**shown, "quarantine": f"Search leaves it out {each.quarantine}."} if each.quarantine else shown

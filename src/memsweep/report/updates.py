@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NotRequired
 
 from memsweep.model.text import counted
 from memsweep.model.times import iso
-from memsweep.report.secrets_met import SecretsMet, secrets_met
+from memsweep.report.memory import SecretsMet, secrets_met
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from memsweep.clock import new_id
 from memsweep.errors import UnknownWorkspace
+from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
 from memsweep.model.frozen import replace
 from memsweep.model.ids import DEFAULT_PROJECT
-from memsweep.model.paging import DEFAULT_LISTED
+from memsweep.model.memory import no_stats
+from memsweep.model.paging import DEFAULT_LISTED, page_size, within
+from memsweep.model.search import MAX_LIMIT, Filters, Page
 from memsweep.operation import Async, Mode, Sync, operation
+from memsweep.report.place import asked_for, from_before
 from memsweep.services.access import Access, async_access, sync_access
 from memsweep.services.collector import collector
 
@@ -32,6 +36,7 @@ if TYPE_CHECKING:
     from memsweep.model.search import Filters, Page, Passage, SearchMode
     from memsweep.model.whole_graph import WorkspaceBriefing
     from memsweep.model.window import WindowRow
+    from memsweep.services.access import Access
     from memsweep.services.adopt import AdoptService
     from memsweep.services.care import CareService
     from memsweep.services.code import CodeService
@@ -105,8 +110,7 @@ class BaseMemory(Generic[Mode]):
         lowers how far it is trusted: person, agent, tool or import. What has the scope `personal` goes to the personal
         workspace, and is found in every project.
         """
-        from memsweep.memory.draft import make_draft, through_gate
-        from memsweep.memory.remember import ChunkSize, remember
+        from memsweep.memory.remember import ChunkSize, make_draft, remember, through_gate
 
         draft = make_draft(
             text,
@@ -151,10 +155,9 @@ class BaseMemory(Generic[Mode]):
         mode: SearchMode = "precise",
     ) -> Page:
         """Find what answers a query, by words and by meaning; in `deep` mode everything that resembles it."""
-        from memsweep.memory.filters import make_filters
         from memsweep.memory.recall import recall
         from memsweep.model.quarantine import leaving_out
-        from memsweep.services.search import search_along
+        from memsweep.model.search import make_filters
 
         back = self._access.quarantine.held_back(self._access.clock())
         checked, app = leaving_out(make_filters(filters), back), self._access.app
@@ -185,14 +188,12 @@ class BaseMemory(Generic[Mode]):
         pinned, superseded, quarantined, expiring or expired; `door`: through which they came. The pages of a listing
         show each memory once, whatever is added meanwhile.
         """
-        from memsweep.services.counting import listed
-
         return listed(self._access, filters, state, door, limit, cursor)
 
     @operation
     def get(self, memory_id: str) -> StoredMemory:
         """One whole memory."""
-        from memsweep.model.validity import has_expired
+        from memsweep.model.times import has_expired
 
         found, now = self._found(memory_id, self._access.found(), self._access.personal_store()), self._access.clock()
         until = self._access.quarantine.until(found, now)
@@ -228,7 +229,7 @@ class BaseMemory(Generic[Mode]):
     ) -> Updated:
         """Change a memory in place: what is given replaces what is there. Undo with the receipt brings that back."""
         from memsweep.collector import update
-        from memsweep.memory.update import checked
+        from memsweep.memory.remember import checked
 
         known = self._found(memory_id)
         gate = self._access.gate(known.source)
@@ -246,9 +247,8 @@ class BaseMemory(Generic[Mode]):
 
     def _new_text(self, known: Sequence[NamedThing], text: str) -> NewText:
         from memsweep.collector.update import NewText
-        from memsweep.memory.remember import ChunkSize
-        from memsweep.memory.same_model import check_model
-        from memsweep.memory.update import pieces_and_names
+        from memsweep.embed.protocol import check_model
+        from memsweep.memory.remember import ChunkSize, pieces_and_names
 
         app, chunking = self._access.app, self._access.settings.chunking
         check_model(self._access.store.model(), app.embedder.model)
@@ -287,16 +287,12 @@ class BaseMemory(Generic[Mode]):
     @operation
     def stats(self) -> Stats:
         """How much is in the workspace."""
-        from memsweep.services.counting import stats
-
         return stats(self._access)
 
     @operation
     def counts(self, *, days: int = 90) -> Counts:
         """How the workspace has grown day by day, and how many memories there are of each source, tag, tier, client,
         door, language and state."""
-        from memsweep.services.counting import count_up
-
         return count_up(self._access, days)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
@@ -319,7 +315,7 @@ class BaseMemory(Generic[Mode]):
     @operation
     def newest(self, *, limit: int = 10) -> tuple[Passage, ...]:
         """The newest memories that are no files, each by its first piece."""
-        from memsweep.memory.newest import newest_memories
+        from memsweep.memory.listing import newest_memories
         from memsweep.model.quarantine import leaving_out
         from memsweep.model.search import Filters
 
@@ -330,12 +326,11 @@ class BaseMemory(Generic[Mode]):
     def briefing(self, *, limit: int = 5) -> WorkspaceBriefing:
         """What to know before work begins: the newest memories, facts, contradictions, what is stale."""
         from memsweep.graph.whole_graph import briefing
-        from memsweep.memory.newest import newest_memories
+        from memsweep.memory.listing import newest_memories
         from memsweep.model.code import CODE_RELATIONS
         from memsweep.model.quarantine import leaving_out
         from memsweep.model.search import Filters
         from memsweep.model.whole_graph import WorkspaceBriefing
-        from memsweep.services.counting import stats
         from memsweep.services.graph_dependencies import surveyed_graph_of
 
         graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
@@ -397,3 +392,94 @@ class AsyncMemory(BaseMemory[Async]):
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+Ask = Callable[["Store", int, str | None], Page]
+"""A page of one store: how many hits, from which cursor on."""
+_NOTHING = Page((), 0, None)
+_SHARE = 4  # one hit in so many may be personal
+_BETWEEN, _AT_BEGIN, _AT_END = ".", "0", "-"
+
+
+def search_along(access: Access[Any], ask: Ask, limit: int, cursor: str | None) -> Page:
+    """What is personal comes behind what is the project's; a page of both has a cursor of both."""
+    page_size(limit, MAX_LIMIT)
+    store, personal = access.found(), access.personal_store()
+    if personal is None:
+        page = _NOTHING if store is None else ask(store, limit, cursor)
+        return page if page.total else replace(page, note=_elsewhere(access, store))
+    own_cursor, along_cursor = _cursors(cursor)
+    along = _page(ask, personal, max(1, limit // _SHARE), along_cursor)
+    room = limit - len(along.hits)
+    own = _page(ask, store, room or limit, own_cursor)
+    if not room and own.hits:  # for a single hit, the project's goes first
+        along = replace(along, hits=(), next_cursor=along_cursor)
+    return _joined(own, along)
+
+
+def _page(ask: Ask, store: Store | None, limit: int, cursor: str) -> Page:
+    if store is None:
+        return _NOTHING
+    if cursor == _AT_END:
+        return Page((), ask(store, 1, None).total, None)
+    return ask(store, limit, None if cursor == _AT_BEGIN else cursor)
+
+
+def _joined(own: Page, along: Page) -> Page:
+    hits = (*own.hits, *(replace(hit, scope="personal") for hit in along.hits))
+    cursors = own.next_cursor, along.next_cursor
+    following = _BETWEEN.join(each or _AT_END for each in cursors) if any(cursors) else None
+    nearest = None if hits else own.nearest or along.nearest
+    return Page(hits, own.total + along.total, following, own.damaged + along.damaged, nearest=nearest)
+
+
+def _cursors(cursor: str | None) -> tuple[str, str]:
+    """Where both go on; a cursor of one is that of the project, from before there was a personal workspace."""
+    if not cursor:
+        return _AT_BEGIN, _AT_BEGIN
+    own, _, along = cursor.partition(_BETWEEN)
+    return own, along or _AT_END
+
+
+def _elsewhere(access: Access[Any], store: Store | None) -> str:
+    """Where nothing is found because nothing is here yet: what lies in `default`, what has to be agreed to."""
+    if access.is_named() or (store is not None and store.newest(Filters(include_stale=True), 1)):
+        return ""
+    found = access.app.projects.whereabouts()
+    if found.memories:
+        return ""
+    before = from_before(found.default_memories, access.workspace_id) if found.default_memories else ""
+    return " ".join(filter(None, (asked_for(found.place), before)))
+
+
+def stats(access: Access[Any]) -> Stats:
+    """What there is, or nothing where the workspace is not made yet."""
+    store = access.found()
+    engine = "falkor" if access.settings.store else "sqlite"
+    if store is None:
+        return no_stats(access.workspace_id, engine)
+    back = access.quarantine.held_back(access.clock())
+    return replace(store.stats(), quarantined=store.count_held_back(back)) if back.tiers else store.stats()
+
+
+def count_up(access: Access[Any], days: int) -> Counts:
+    """How it has grown in these days, and counts by kind."""
+    within("days", days, MOST_DAYS)
+    store, now = access.found(), access.clock()
+    if store is None:
+        return Counts()
+    back = access.quarantine.held_back(now)
+    quarantined = store.count_held_back(back) if back.tiers else 0
+    return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
+
+
+def listed(
+    access: Access[Any], filters: object, state: object, door: object, limit: int, cursor: str | None
+) -> MemoryPage:
+    from memsweep.memory.listing import NO_MEMORIES, list_memories, make_list_filters
+
+    asked, store = make_list_filters(filters, door, state), access.found()
+    if store is None:
+        return NO_MEMORIES
+    options: dict[str, Any] = {"limit": limit, "cursor": cursor, "quarantine": access.quarantine}
+    return list_memories(store.overview, asked, now=access.clock(), **options)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from memsweep.model.code_place import code_place
 from memsweep.model.origin import stored_origin
-from memsweep.model.search import Passage
+from memsweep.model.search import Passage, code_place
 from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros, moment_or_none
 

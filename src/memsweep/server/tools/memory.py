@@ -10,8 +10,8 @@ from memsweep.app import App
 from memsweep.model.listing import State as ListedState
 from memsweep.model.search import SearchMode
 from memsweep.report import briefing as brief
-from memsweep.report import listing, updates
 from memsweep.report import memory as report
+from memsweep.report import updates
 from memsweep.schedule.background import Background
 from memsweep.server.arguments import ENTITY, FILTERS, RELATION, Time, items_of, looks_like
 from memsweep.server.tools import ToolRow
@@ -87,10 +87,10 @@ def memory_tools(app: App) -> list[ToolRow]:
         limit: int = 20,
         workspace_id: str = "",
         cursor: str | None = None,
-    ) -> listing.ListedAnswer:
+    ) -> report.ListedAnswer:
         """List memories by the beginning of their texts, the newest first. To find something, use search_memory."""
         options: dict[str, Any] = {"filters": filters, "state": state, "door": door, "limit": limit, "cursor": cursor}
-        return listing.listed(app.memory(workspace_id).memories(**options))
+        return report.memory_list(app.memory(workspace_id).memories(**options))
 
     def get_memory(memory_id: str, offset: Offset = 0, workspace_id: str = "") -> report.MemoryAnswer:
         """Get one whole memory by an id from search_memory; a long text comes in pieces."""
