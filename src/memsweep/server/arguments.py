@@ -63,7 +63,8 @@ FILTERS = fields(
     include_tests=FLAG,
     metadata={
         "type": "object",
-        "description": 'such as {"ticket.id": 42, "score": {">=": 3}, "owner": {"exists": true}}',
+        "additionalProperties": {},
+        "description": '{"ticket.id": 42, "score": {">=": 3}}',
     },
 )
 WHOSE = fields(session=TEXT, client=TEXT, tier=one_of(TIERS), source=TEXT, since=TIME, until=TIME)
