@@ -89,6 +89,14 @@ class App:
         return Quarantine(self.settings.quarantine.tiers, self.settings.quarantine.days)
 
     @property
+    def untold(self) -> Quarantine:
+        """What is not told to a model that did not ask for it. Of indexed code only places are told."""
+        from memsweep.model.quarantine import Quarantine
+
+        own, more = self.settings.quarantine, self.settings.hooks.quarantine
+        return Quarantine((*own.tiers, *more), 0.0 if more else own.days, files="import" in own.tiers)
+
+    @property
     def actor(self) -> str:
         """Who is acting, for the audit log: the client of this call, with its token, or whoever opened the app."""
         token = granted.get()

@@ -85,9 +85,10 @@ def test_each_line_says_whose_it_is(run: Callable[..., Ran], app: App) -> None:
         with called_by(Origin("mcp", "c", session="s", tier=tier)):
             app.memory().remember(f"The harbour opens at dawn, says a {tier}.")
             app.memory().graph.relate(tier, "OPENS", "harbour")
-    for command in (["search", "harbour opens at dawn", "--mode", "deep"], ["list"], ["briefing"]):
+    for command in (["search", "harbour opens at dawn", "--mode", "deep"], ["list"]):
         said = run(*command).out
         assert [said.count(f"[{tier}]") >= 1 for tier in ("person", "agent", "tool")] == [True] * 3, command
     told = run("briefing").out
     assert "[agent] agent OPENS harbour" in told
-    assert "[tool] The harbour opens at dawn, says a tool." in told
+    assert "[person] The harbour opens at dawn, says a person." in told
+    assert "[tool]" not in told

@@ -104,6 +104,7 @@ def test_what_a_tool_or_an_import_brought_is_told_once_it_is_released_or_if_a_se
     assert memory.search(asked).total == 2, "who asks for it finds it"
     assert hook("UserPromptSubmit", prompt=asked) == ""
     assert "crane" not in hook("SessionStart", source="startup")
+    assert memory.briefing().memories == (), "nor is whoever asks for a briefing"
     told = hook("UserPromptSubmit", "s2", prompt=asked, MEMSWEEP_HOOKS_QUARANTINE="tool")
     assert "- [import] The harbour crane" in told
     assert "tool blue" not in told

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from memsweep.app import App
     from memsweep.context.service import ContextWindow
     from memsweep.model.origin import Origin
-    from memsweep.model.quarantine import Quarantine
     from memsweep.operation import Sync
     from memsweep.services.memory import Memory
     from memsweep.settings import Settings
@@ -47,7 +46,7 @@ class Session:
 
         origin = Origin("hook", CLIENT_NAMES[event.client], session=event.session, tool=event.tool, tier="person")
         app = open_app(settings, origin, event.folder)
-        app.quarantine = _quarantine(settings)
+        app.quarantine = app.untold
         return cls(app, files, event, open_app)
 
     @property
@@ -63,11 +62,3 @@ class Session:
 
     def keep(self, part: Part, state: dict[str, Any]) -> None:
         self.files.keep_session(self.event.session, part, state)
-
-
-def _quarantine(settings: Settings) -> Quarantine:
-    """What is not told to a model that did not ask. Of indexed code only places are told."""
-    from memsweep.model.quarantine import Quarantine
-
-    own, more = settings.quarantine, settings.hooks.quarantine
-    return Quarantine((*own.tiers, *more), 0.0 if more else own.days, files="import" in own.tiers)

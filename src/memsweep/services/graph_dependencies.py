@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import new_id
+from memsweep.model.frozen import replace
 
 if TYPE_CHECKING:
     from memsweep.graph.facts import GraphDependencies
     from memsweep.graph.whole_graph import WholeGraphDependencies
+    from memsweep.model.search import HeldBack
     from memsweep.model.whole_graph import GraphSurvey
     from memsweep.services.access import Access
 
@@ -32,13 +34,14 @@ def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDe
     return WholeGraphDependencies(facts, access.store.whole_graph)
 
 
-def surveyed_graph_of(access: Access[Any]) -> WholeGraphDependencies:
+def surveyed_graph_of(access: Access[Any], back: HeldBack | None = None) -> WholeGraphDependencies:
     """What the steps that only look need; a workspace that is not made yet has an empty graph."""
     from memsweep.graph.facts import GraphDependencies
     from memsweep.graph.whole_graph import WholeGraphDependencies
 
     if access.found() is not None:
-        return whole_graph_of(access)
+        whole = whole_graph_of(access)
+        return whole if back is None else replace(whole, graph=replace(whole.graph, back=back))
     nothing: Any = _NoGraph()
     facts = GraphDependencies(nothing, access.actor, access.clock, new_id, access.settings.graph.decay())
     return WholeGraphDependencies(facts, nothing)

@@ -324,7 +324,10 @@ class BaseMemory(Generic[Mode]):
 
     @operation
     def briefing(self, *, limit: int = 5) -> WorkspaceBriefing:
-        """What to know before work begins: the newest memories, facts, contradictions, what is stale."""
+        """What to know before work begins: the newest memories, facts, contradictions, what is stale.
+
+        What a tool or an import brought is left out until it is released; `hooks.quarantine` says which tiers are.
+        """
         from memsweep.graph.whole_graph import briefing
         from memsweep.memory.listing import newest_memories
         from memsweep.model.code import CODE_RELATIONS
@@ -333,9 +336,9 @@ class BaseMemory(Generic[Mode]):
         from memsweep.model.whole_graph import WorkspaceBriefing
         from memsweep.services.graph_dependencies import surveyed_graph_of
 
-        graph = briefing(surveyed_graph_of(self._access), limit, CODE_RELATIONS)
+        back = self._access.app.untold.held_back(self._access.clock())
+        graph = briefing(surveyed_graph_of(self._access, back), limit, CODE_RELATIONS)
         store = self._access.found()
-        back = self._access.quarantine.held_back(self._access.clock())
         newest = () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
         return WorkspaceBriefing(stats(self._access), newest, graph)
 
