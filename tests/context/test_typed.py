@@ -207,7 +207,7 @@ def test_brackets_in_prose_are_no_frame(text: str) -> None:
         (None, {"client_authored": True}),
         (None, {"inherited_user_message": {"id": "x"}}),
         (None, {"mcp_attribution": {"status": "tool"}}),
-        (None, {"author": "/root/agent"}),
+        (None, {"author": "another agent"}),
     ],
 )
 def test_a_message_of_codex_that_is_not_a_persons_is_a_tools(passed: Any, metadata: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from memsweep.secrets.find import find
 _NOT_STORABLE = re.compile("[\0\ud800-\udfff]")
 _PLAIN_ID = re.compile(r"(?:[a-z]{1,12}[-_])?[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """As clients make them: no rule finds a secret in one."""
+_NUMBER = re.compile(r"\d{1,6}")
 _LONGEST_ID = 200
 _MOST_KEPT = 10_000
 """Of a bookmark; what is older than so many segments was collected long ago."""
@@ -67,7 +68,7 @@ def digest(text: str) -> str:
 
 def version_of(said: object) -> tuple[int, ...]:
     """The numbers of a client's version; none where it says no version."""
-    return tuple(map(int, re.findall(r"\d{1,6}", str(said))[:3]))
+    return tuple(map(int, _NUMBER.findall(str(said))[:3]))
 
 
 class Reading:
