@@ -12,7 +12,7 @@ import pytest
 
 from memsweep.model.listing import ListFilters
 from memsweep.model.search import Filters
-from memsweep.store.falkor import care_cypher, cypher, graph_rows_cypher, overview_cypher
+from memsweep.store.falkor import care_cypher, cypher, overview_cypher
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
 from tests.support import falkor
@@ -21,7 +21,7 @@ from tests.support.engines import Home
 pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
-           "whole_graph_cypher", "graph_rows_cypher",
+           "whole_graph_cypher",
            "superseding_cypher", "memory_act_cypher", "overview_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
@@ -48,11 +48,6 @@ def queries() -> Iterator[tuple[str, str]]:
                 several = text.values() if isinstance(text, dict) else text if isinstance(text, tuple) else [text]
                 yield from ((f"{module}.{name}", each) for each in several if isinstance(each, str))
 
-    live = {"was_live": True, "is_live": False, "subject_lives": True, "object_lives": False}
-    yield "graph_rows_cypher.move_relation", graph_rows_cypher.move_relation(**live)
-    yield "graph_rows_cypher.set_relation", graph_rows_cypher.set_relation(is_live=True)
-    yield "graph_rows_cypher.add_source", graph_rows_cypher.add_source(memory_lives=False)
-    yield "graph_rows_cypher.move_sources", graph_rows_cypher.move_sources(subject_lives=False)
     yield "care_cypher.change_node", care_cypher.change_node("Entity", "TrashedEntity", ["ref"])
     yield "overview_cypher.page", overview_cypher.page(overview_cypher.passing(ListFilters(), None, None)[0], None)
     yield "care_cypher.drop_node", care_cypher.drop_node("Alias", ["name_key", "type_key"])

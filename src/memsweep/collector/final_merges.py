@@ -44,11 +44,8 @@ class FinalMerges:
         found = self._tx.relations.sources({each.key for each in rows if not each.explicit})
         return {each.relation for each in found} - {each.relation for each in found if each.memory not in memories}
 
-    def keep(self, around: Iterable[RelationRecord], entities: Set[int], in_trash: Set[int]) -> set[int]:
-        """Keep what merges that stand put away, though one of the `entities` that it leads to is freed.
-
-        `in_trash` are entities that are there once this is written, whatever they are now.
-        """
+    def keep(self, around: Iterable[RelationRecord], entities: Set[int]) -> set[int]:
+        """Keep what merges that stand put away, though one of the `entities` that it leads to is freed."""
         mine = {each.key for each in around if each.trash in self.targets and not entities.isdisjoint(each.ends)}
         if not (keys := self.put_away | mine):
             return set()
@@ -56,10 +53,8 @@ class FinalMerges:
         held = [each for each in map(_held, before.values()) if each is not None]
         after = after_purge(held, self._moved_ends(self._standing, keys), self._receipts, entities)
         changed = [each for each in after.kept if _held(before[each.key]) != each]
-        ends = self._tx.entities.at({end for each in changed for end in (each.subject, each.object)})
-        live = {key for key, end in ends.items() if end.trash is None} - in_trash
         for each in changed:
-            moved = before[each.key].between(each.subject, each.object, live)._replace(trash=each.trash)
+            moved = before[each.key].between(each.subject, each.object)._replace(trash=each.trash)
             self._relations.append(RelationChange(before[each.key], moved))
         return {each.key for each in after.kept}
 

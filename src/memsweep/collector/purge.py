@@ -68,7 +68,7 @@ class Freeing:
         mentioned = tx.mentions.needed_by(held.entities, self._receipts)
         self._holders = self._held_by_others(around, mentioned)
         entities = held.entities - self._holders.keys()
-        kept = self._merges.keep(around, entities, held.entities)
+        kept = self._merges.keep(around, entities)
         lost = {each.key for each in around if not entities.isdisjoint(each.ends)}
         relations = ((held.relations - self._needed.keys()) | lost) - kept | loops
         self._merges.finish(entities)

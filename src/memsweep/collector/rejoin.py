@@ -41,7 +41,7 @@ class Rejoin:
         self._refuse_missing()
         self._refuse_later_splits()
         keys = {move.a for move in moves if move.kind in SPLIT_ENDS}
-        self._set = RelationSet(tx.relations.at(keys), tx.relations.sources(keys), living=self._entities.keys())
+        self._set = RelationSet(tx.relations.at(keys), tx.relations.sources(keys))
         self._refuse_merged(was)
         self.conflicts: list[tuple[str, str]] = []
         self.relations = self._move_ends()

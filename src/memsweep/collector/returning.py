@@ -287,8 +287,8 @@ class Returning:
 
     def _live_ends(self, relations: Sequence[RelationRecord]) -> set[int]:
         live = self._entities | set(self._namesake_of.values())
-        live |= {each.subject for each in relations if each.subject_lives}
-        live |= {each.object for each in relations if each.object_lives}
+        live |= {each.subject for each in relations if each.subject_trash is None}
+        live |= {each.object for each in relations if each.object_trash is None}
         return live | self._apart.entities if self._apart else live
 
     def _sourced(self, picked: Set[int]) -> dict[int, bool]:
@@ -397,7 +397,7 @@ class Returning:
         joins = [(each.merge, each.kept, each.relation.key) for each in self._put_away if each.kept is not None]
         if not joins:
             return
-        joining = Joining(self._tx, joins, self._apart, living=self._memories)
+        joining = Joining(self._tx, joins, self._apart)
         for merge, kept, gone in joins:
             self._moves += joining.join(merge, kept.key, gone, self._doing)
         self._joins = list(joining.changes())
@@ -411,7 +411,7 @@ def _is_alone(relation: RelationRecord, contested: Set[Place]) -> bool:
 
 
 class Joining:
-    """Some relations, as a merge that was taken `apart` left them; `living` are memories that come back.
+    """Some relations, as a merge that was taken `apart` left them.
 
     `joins` are merges, what each keeps, and the key of what says the same. What is kept is live by the time
     that this is written.
@@ -422,7 +422,6 @@ class Joining:
         tx: Changes,
         joins: Sequence[tuple[int, Contender, int]],
         apart: Unmerge | None,
-        living: Collection[int],
     ) -> None:
         kept = {each.key: each for _, each, _ in joins}
         keys = kept.keys() | {gone for *_, gone in joins}
@@ -431,10 +430,10 @@ class Joining:
             states |= {key: each for key, each in apart.relations.items() if key in keys}
         for key, each in kept.items():
             ends = (each.subject, each.object)
-            states[key] = states[key].between(*ends, live=ends)._replace(trash=None)
+            states[key] = states[key].between(*ends)._replace(trash=None)
         unstated = apart.unstated if apart is not None else ()
         sources = (each for each in tx.relations.sources(keys) if each[:2] not in unstated)
-        self._set = RelationSet(states.values(), _with(sources, living))
+        self._set = RelationSet(states.values(), sources)
 
     def join(self, merge: int, kept: int, gone: int, doing: Operation) -> Iterator[Move]:
         """Of two facts that are one now, the stronger counts; who stated the other states it."""
@@ -447,11 +446,6 @@ class Joining:
 
     def changes(self) -> Iterator[RelationChange]:
         return self._set.changes()
-
-
-def _with(sources: Iterable[Source], living: Collection[int]) -> Iterator[Source]:
-    for each in sources:
-        yield each._replace(lives=each.lives or each.memory in living)
 
 
 def unmentioned(

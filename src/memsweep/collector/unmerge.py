@@ -91,7 +91,7 @@ class Unmerge:
         keys = {move.a for move in moves if move.kind in _CHANGED}
         self._targets = tx.moves.targets()
         self._steps = tx.moves.of(self._targets.keys(), ("strength",), about=keys)
-        self._set = RelationSet(tx.relations.at(keys), tx.relations.sources(keys), living=self.entities)
+        self._set = RelationSet(tx.relations.at(keys), tx.relations.sources(keys))
         self._kept: EntityRecord | None = None
         self._changed_moves: list[Move] = []
         self._restored: set[int] = set()

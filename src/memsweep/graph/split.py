@@ -69,7 +69,7 @@ def split(store: Graph, wanted: SplitRequest, new_id: str, receipt_id: str, doin
         new = tx.entities.add(NewEntity(new_id, wanted.thing.name, part.name[0], part.kind, part.name[1], at))
         old = part.old
         tx.entities.set([old.strengthened(highest(old.strength, given_by_split(at)), old.version + 1)])
-        moving = RelationSet(part.relations, sources, living={new})
+        moving = RelationSet(part.relations, sources)
         for each in part.relations:
             moving.move(each.key, *(new if end == old.key else end for end in each.ends))
         tx.relations.write(moving.changes())

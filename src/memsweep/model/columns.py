@@ -76,6 +76,8 @@ class Declaration:
     """The type of the edge that it is in a graph, and the one it has in the trash, if that is another."""
     ends: Mapping[str, Declaration] = field(default_factory=dict)
     """Of a link or an edge: the columns of where it begins and where it leads to, and what is there."""
+    owner: tuple[str, Declaration] | None = None
+    """The column with what it is a part of: in a graph that leads to it."""
     known_by: tuple[str, ...] = ("ref",)
     """The properties that a node is found by, where that is not its key."""
     together: tuple[f.Together, ...] = ()
@@ -90,6 +92,13 @@ class Declaration:
         """Return a column, also one of an end: `memory.trash`."""
         end, _, far = name.partition(".")
         return self.ends[end].columns[far] if far else self.columns[name]
+
+    def target(self, name: str) -> Declaration | None:
+        """Return what the key in a column is the key of, if a graph finds it by that."""
+        end, _, far = name.partition(".")
+        if far:
+            return self.ends[end].target(far)
+        return self.ends.get(name) or (self.owner[1] if self.owner and self.owner[0] == name else None)
 
     @property
     def is_link(self) -> bool:

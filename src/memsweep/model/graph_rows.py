@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Annotated, Any, NamedTuple
 
 from memsweep.model import forms as f
@@ -60,8 +59,9 @@ class RelationRecord(NamedTuple):
     version: int
     trash: int | None
     invalid_at: int | None
-    subject_lives: bool
-    object_lives: bool
+    subject_trash: int | None
+    object_trash: int | None
+    """The receipt that holds that end, if one does."""
 
     @property
     def is_current(self) -> bool:
@@ -79,10 +79,8 @@ class RelationRecord(NamedTuple):
     def strength(self) -> Strength:
         return Strength(self.weight, self.last_seen, self.evidence, int(self.explicit))
 
-    def between(self, subject: int, target: int, live: Collection[int]) -> RelationRecord:
-        """With these ends, of which some are live."""
-        lives = {end: end in live for end in (subject, target)}
-        return self._replace(subject=subject, object=target, subject_lives=lives[subject], object_lives=lives[target])
+    def between(self, subject: int, target: int) -> RelationRecord:
+        return self._replace(subject=subject, object=target)
 
     def strengthened(self, strength: Strength) -> RelationRecord:
         weight, last_seen, evidence, explicit = strength
@@ -100,7 +98,7 @@ class Source(NamedTuple):
 
 
 class RelationChange(NamedTuple):
-    """What becomes of one relation and of who states it. Its ends are as live as they are when this is written."""
+    """What becomes of one relation and of who states it."""
 
     before: RelationRecord
     after: RelationRecord

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from memsweep.model.graph_rows import RelationChange, RelationRecord, Source
 from memsweep.model.merging import Place, Strength
 
 
 class RelationSet:
-    """Relations by key, and who states them; `living` are entities that are live once this is written."""
+    """Relations by key, and who states them."""
 
-    def __init__(
-        self, relations: Iterable[RelationRecord], sources: Iterable[Source], living: Collection[int] = ()
-    ) -> None:
+    def __init__(self, relations: Iterable[RelationRecord], sources: Iterable[Source]) -> None:
         self.relations = {each.key: each for each in relations}
         self._before = dict(self.relations)
         every = self.relations.values()
-        self._lives = {each.subject: each.subject_lives for each in every}
-        self._lives |= {each.object: each.object_lives for each in every} | dict.fromkeys(living, True)
         self._places: dict[Place, int] = {each.place: each.key for each in every if each.is_current}
         self._sources: dict[int, dict[int, bool]] = defaultdict(dict)
         for relation, memory, lives in sources:
@@ -75,13 +71,10 @@ class RelationSet:
                 yield change
 
     def _change(self, key: int) -> RelationChange:
-        after, now, before = self.relations[key], self._sources.get(key, {}), self._sources_before.get(key, {})
-        if after != self._before[key]:
-            subject_lives, object_lives = (self._lives.get(end, True) for end in after.ends)
-            after = after._replace(subject_lives=subject_lives, object_lives=object_lives)
+        now, before = self._sources.get(key, {}), self._sources_before.get(key, {})
         return RelationChange(
             self._before[key],
-            after,
+            self.relations[key],
             tuple(sorted(before.keys() - now.keys())),
             tuple(Source(key, memory, now[memory]) for memory in sorted(now.keys() - before.keys())),
         )

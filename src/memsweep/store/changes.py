@@ -13,16 +13,15 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
-from memsweep.store.facts import Mentions, Moves
+from memsweep.store.facts import Mentions, Moves, Relations
 from memsweep.store.journals import Origins, Revisions
-from memsweep.store.ports.graph import EntityRows, RelationRows
 from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.memory_acts import MemoryActRows
 from memsweep.store.ports.revisions import TextReads, TextRows
 from memsweep.store.ports.segments import SegmentRows
 from memsweep.store.ports.trash import TrashRows
 from memsweep.store.receipts import Plans, Receipts, Tombstones
-from memsweep.store.records import Aliases, Records
+from memsweep.store.records import Aliases, Entities, Records
 from memsweep.store.rows import Rows
 
 
@@ -57,13 +56,13 @@ class Changes(WorkspaceReads):
     texts: TextRows
     trash: TrashRows
     segments: SegmentRows
-    entities: EntityRows
-    relations: RelationRows
     acts: MemoryActRows
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows)
         self.origins = Origins(rows)
+        self.entities = Entities(rows)
+        self.relations = Relations(rows)
         self.mentions = Mentions(rows)
         self.moves = Moves(rows)
         self.aliases = Aliases(rows)

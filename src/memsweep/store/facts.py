@@ -5,14 +5,17 @@ It works inside the caller's transaction.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from memsweep.model.columns import part
-from memsweep.model.graph_rows import Mention, Move
+from memsweep.model.columns import Bin, part
+from memsweep.model.contribution import strength_set
+from memsweep.model.graph_rows import Mention, Move, RelationChange, RelationRecord, Source
+from memsweep.model.merging import Place
 from memsweep.model.splitting import Parts
-from memsweep.store.rows import Rows, Totals, Values, Where, is_in, linked
-from memsweep.store.things.graph import MENTION, MentionLink
+from memsweep.store.journals import note_if_any
+from memsweep.store.rows import Find, Rows, Totals, Values, Where, is_in, linked
+from memsweep.store.things.graph import MENTION, RELATION, MentionLink, RelationRow, RelationSource
 from memsweep.store.things.memories import MemoryRow
 
 
@@ -25,6 +28,11 @@ class OwnedMention(NamedTuple):
 
 part(Mention, MENTION)
 part(OwnedMention, MENTION)
+part(RelationRecord, RELATION, kind="relation_key", subject_trash="subject.trash", object_trash="object.trash")
+_BINS: tuple[Bin, ...] = ("live", "trash")
+_HOLDS: Where = ("invalid_at", "null", None)
+_ENDS = ("subject", "object")
+_SAID = ("weight", "last_seen", "evidence", "explicit", "version")
 _HAND_OVER: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("target", "split"), "a", ("c",)),
     (("name", "split name"), "a", ()),
@@ -32,6 +40,119 @@ _HAND_OVER: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("split",), "b", ()),
 )
 """Of moves of these kinds: the column with the entity, and what means nothing of another one."""
+
+
+class Relations:
+    """Facts, and who states them."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def at(self, keys: Collection[int]) -> list[RelationRecord]:
+        return self._rows.find(RelationRecord, ("key", "in", keys), bin="any")
+
+    def by_id(self, ids: Collection[str]) -> list[RelationRecord]:
+        """The live ones."""
+        return self._rows.find(RelationRecord, ("id", "in", ids))
+
+    def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        """Those that begin or end there, but for what one receipt holds."""
+        found = self._at_either_end(entities, bin="any", near="any")
+        return [each for each in found if each.trash is None or each.trash != besides]
+
+    def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]:
+        return self._at_either_end([entity], ("relation_key", "in", kinds), _HOLDS)
+
+    def current_between(self, places: Collection[Place]) -> list[RelationRecord]:
+        subjects, kinds = {subject for subject, _, _ in places}, {kind for _, kind, _ in places}
+        wanted = (*is_in("subject", subjects), *is_in("relation_key", kinds), _HOLDS)
+        found: list[RelationRecord] = self._rows.ask(Find(RelationRecord, wanted, near="live"))[0]
+        return [each for each in found if each.place in places]
+
+    def _at_either_end(
+        self, entities: Collection[int], *where: Where, bin: Bin = "live", near: Bin = "live"
+    ) -> list[RelationRecord]:
+        reads = [Find(RelationRecord, ((end, "in", entities), *where), bin, near=near) for end in ("subject", "object")]
+        found: dict[int, RelationRecord] = {each.key: each for rows in self._rows.ask(*reads) for each in rows}
+        return [found[key] for key in sorted(found)]
+
+    def trashed_by(self, receipts: Collection[int]) -> list[RelationRecord]:
+        return self._rows.find(RelationRecord, ("trash", "in", receipts), bin="trash")
+
+    def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
+        """Those in the trash that memories in the trash state, but for what one receipt holds."""
+        if not memories or not self._rows.ask(Find(RelationSource, (("relation", ">", 0),), "any", limit=1))[0]:
+            return []  # many memories are asked about at once
+        (found,) = self._rows.ask(
+            Values(RelationSource, ("relation",), (("memory", "in", memories),), "any", distinct=True, near="trash")
+        )
+        rows = self._rows.find(RelationRecord, ("key", "in", [key for (key,) in found]), bin="trash")
+        return [each for each in rows if each.trash != besides]
+
+    def sources(self, relations: Collection[int]) -> list[Source]:
+        wanted: tuple[Where, ...] = (("relation", "in", relations),)
+        (found,) = self._rows.ask(Values(RelationSource, ("relation", "memory", "memory.trash"), wanted, "any"))
+        return [Source(relation, memory, trash is None) for relation, memory, trash in found]
+
+    def needed_by(self, relations: Collection[int], besides: Collection[int]) -> dict[int, int]:
+        """Those that memories in the trash of other receipts state, and the last of those receipts."""
+        return _last_holders(self._rows, RelationSource, "relation", relations, "memory.trash", besides)
+
+    def write(self, changes: Iterable[RelationChange]) -> None:
+        """Two current ones never have the same ends and kind: those that leave their place go first."""
+        listed = list(changes)
+        both = [(before, after) for before, after, *_ in listed if before != after]
+        self._move([(before, after) for before, after in both if after.trash is not None])
+        for bin, of_bin in _by_bin(both):
+            moved = [after for before, after in of_bin if after.ends != before.ends]
+            said = (*_ENDS, *_SAID)
+            self._rows.change(RelationRow, said, {row.key: (*row.ends, *_said(row)) for row in moved}, bin=bin)
+        self._move([(before, after) for before, after in both if after.trash is None])
+        changed = [row for before, row in both if row.ends == before.ends and _said(row) != _said(before)]
+        self._rows.change(RelationRow, _SAID, {row.key: _said(row) for row in changed})
+        joined = [after for before, after in both if before.strength != after.strength]
+        note_if_any(self._rows, [strength_set(each.key, each.last_seen, each.strength) for each in joined])
+        self._rows.drop(RelationSource, [(each.after.key, memory) for each in listed for memory in each.unstated_by])
+        added = [RelationSource(*source[:2]) for each in listed for source in each.newly_stated_by]
+        self._rows.put(added, replace=False)
+
+    def _move(self, changed: Sequence[tuple[RelationRecord, RelationRecord]]) -> None:
+        for bin in _BINS:
+            of_bin = [(before, after) for before, after in changed if (before.trash is None) == (bin == "live")]
+            self._rows.move(RelationRow, {row.key: row.trash for was, row in of_bin if row.trash != was.trash}, bin=bin)
+
+    def restore(self, keys: Collection[int]) -> None:
+        self._rows.move(RelationRow, dict.fromkeys(sorted(keys)))
+
+    def trash(self, receipts: Mapping[int, int]) -> None:
+        """Live ones go to the trash of these receipts."""
+        self._rows.move(RelationRow, receipts)
+
+    def hand_on(self, receipts: Mapping[int, int]) -> None:
+        """Those in the trash are held by other receipts."""
+        self._rows.move(RelationRow, receipts, bin="trash")
+
+
+def _by_bin(
+    changed: Sequence[tuple[RelationRecord, RelationRecord]],
+) -> Iterator[tuple[Bin, list[tuple[RelationRecord, RelationRecord]]]]:
+    """Say where they are once all that leave have left, and none has come back."""
+    for bin in _BINS:
+        live = bin == "live"
+        yield bin, [(was, row) for was, row in changed if (was.trash is None and row.trash is None) == live]
+
+
+def _said(row: RelationRecord) -> tuple[Any, ...]:
+    return (*row.strength, row.version)
+
+
+def _last_holders(
+    rows: Rows, link: type[Any], column: str, keys: Collection[int], holder: str, besides: Collection[int]
+) -> dict[int, int]:
+    """Return for each key the last of the other receipts that hold what is linked to it."""
+    where: tuple[Where, ...] = ((column, "in", keys), (holder, "known", None))
+    (found,) = rows.ask(Values(link, (holder, column), where, "any", distinct=True))
+    return {key: receipt for receipt, key in sorted(map(tuple, found)) if receipt not in besides}
 
 
 class Mentions:
@@ -66,9 +187,7 @@ class Mentions:
 
     def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
         """Those that chunks in the trash of other receipts mention, and the last of those receipts."""
-        where: tuple[Where, ...] = (("entity", "in", entities), ("chunk.trash", "known", None))
-        (found,) = self._rows.ask(Values(MentionLink, ("chunk.trash", "entity"), where, "any", distinct=True))
-        return {entity: receipt for receipt, entity in sorted(map(tuple, found)) if receipt not in besides}
+        return _last_holders(self._rows, MentionLink, "entity", entities, "chunk.trash", besides)
 
     def add(self, mentions: Iterable[Mention], owners: Mapping[Mention, int]) -> None:
         """Of live entities. Those that `owners` does not name are their memories' own. One that is there stays."""

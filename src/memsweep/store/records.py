@@ -10,9 +10,11 @@ from typing import Any, NamedTuple
 
 from memsweep.model.columns import Declaration, part
 from memsweep.model.graph_rows import Alias, EntityRecord, Name
-from memsweep.store.rows import Find, Rows, Where, is_in
+from memsweep.model.ids import findable
+from memsweep.model.text import case_key, name_key, spelled
+from memsweep.store.rows import Find, Rows, Values, Where, is_in
 from memsweep.store.things import collected, graph, memories, windows
-from memsweep.store.things.graph import ENTITY, EntityRow, NameSeen
+from memsweep.store.things.graph import ENTITY, EntityRow, MentionLink, NameSeen
 
 _THINGS = (
     memories.REVISION,
@@ -98,7 +100,7 @@ class NewEntity(NamedTuple):
 
 
 class Entities:
-    """Entities, live or in the trash; what only an engine can tell of them is in `EntityRows`."""
+    """Entities, live or in the trash."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -124,6 +126,43 @@ class Entities:
             name: key for key, name in sorted([*own, *((o.entity, o.name_key) for o in others if o.entity in live)])
         }
 
+    def find(self, name_or_id: str) -> int | None:
+        """The live entity of that id or name; of several the one that is surest.
+
+        One that is spelled exactly so, beside another that differs in case alone, comes first; a name that is not an
+        entity's may be the old name of one; any such one, whose case differs, comes last.
+        """
+        key, exact = name_key(name_or_id), case_key(name_or_id)
+        by_id, named, once = self._rows.ask(
+            Find(EntityRecord, (("id", "=", findable(name_or_id)),)),
+            Find(EntityRecord, (("name_key", "in", {key, exact}),)),
+            Find(Alias, (("name_key", "=", key),), order=()),
+        )
+        if by_id:
+            return int(by_id[0].key)
+        others = self._rows.find(EntityRecord, ("key", "in", {each.entity for each in once}))
+        ranked = [(each.name_key != exact, each) for each in named] or [(True, each) for each in others]
+        if not ranked:  # one that stood beside another, which is gone
+            start = exact.removesuffix(spelled(name_or_id))
+            cased = self._rows.find(EntityRecord, ("name_key", ">=", start), ("name_key", "<", start[:-1] + " "))
+            ranked = [(True, each) for each in cased]
+        return min(((rank, *by_certainty(each)) for rank, each in ranked), default=(None,))[-1]
+
+    def mentioned_by(self, memories: Collection[int]) -> set[int]:
+        """Entities in the trash that memories in the trash mention."""
+        if not memories or not self._rows.ask(Find(EntityRecord, (), "trash", limit=1))[0]:
+            return set()  # many memories are asked about at once
+        where: tuple[Where, ...] = (("chunk.memory", "in", memories), ("entity.trash", "known", None))
+        (found,) = self._rows.ask(Values(MentionLink, ("entity",), where, "any", distinct=True, near="trash"))
+        return {key for (key,) in found}
+
+    def trash(self, keys: Collection[int], receipt: int) -> None:
+        self._rows.move(EntityRow, dict.fromkeys(keys, receipt))
+
+    def hand_on(self, receipts: Mapping[int, int]) -> None:
+        """Entities in the trash are held by other receipts."""
+        self._rows.move(EntityRow, receipts, bin="trash")
+
     def add(self, new: NewEntity) -> int:
         """A new one that somebody handed in; its key."""
         return self._rows.add([EntityRow(*new, last_seen=new.created_at)])[0]
@@ -132,6 +171,11 @@ class Entities:
         """Strength and version of live ones."""
         strengths = {each.key: (*each.strength, each.version) for each in changed}
         self._rows.change(EntityRow, ("confidence", "last_seen", "explicit", "pinned", "version"), strengths)
+
+
+def by_certainty(entity: EntityRecord) -> tuple[bool, bool, int, int]:
+    """Of several entities of one name: handed in before found, pinned before not, seen last, oldest."""
+    return not entity.explicit, not entity.pinned, -entity.last_seen, entity.key
 
 
 class Aliases:

@@ -28,7 +28,7 @@ Shape = tuple[tuple[str, Op], ...]
 class Find(NamedTuple):
     """Rows of a class that meet all conditions, in an order; of links in none, unless one is named.
 
-    `near` is where the end is that a condition names: a graph looks nowhere else.
+    `near` is where that is which a condition names by its key (an end, a memory): a graph looks nowhere else.
     """
 
     row: Any
@@ -94,8 +94,19 @@ class Rows(RowReads, Protocol):
         A thing with a version gets the next one, unless it is among what is set.
         """
 
-    def change(self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]]) -> None:
-        """The same for each row its own values, by key."""
+    def change(
+        self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]], *, bin: Bin = "any"
+    ) -> None:
+        """The same for each row its own values, by key; a fact may get other ends, which its statements follow.
+
+        `bin` says where they are, which saves looking.
+        """
+
+    def move(self, row: type[Any], receipts: Mapping[int, int | None], *, bin: Bin = "live") -> None:
+        """Put rows, by key, into the trash of a receipt; without one, bring them back from it.
+
+        `bin` says where those are that get a receipt: in the trash they are handed on to it.
+        """
 
     def free(self, row: type[Any], *where: Where) -> None:
         """Drop all rows that meet the conditions, also in the trash."""

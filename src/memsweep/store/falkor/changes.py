@@ -9,7 +9,6 @@ from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.falkor import trash_cypher
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.graph_rows import FalkorEntities, FalkorRelations
 from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.records import FalkorRecords
@@ -44,8 +43,6 @@ class FalkorChanges(Changes):
         self.records = FalkorRecords(tx)
         self.trash = FalkorTrash(tx)
         self.segments = FalkorSegmentRows(tx)
-        self.entities = FalkorEntities(tx)
-        self.relations = FalkorRelations(tx)
         self.acts = FalkorMemoryActs(tx)
 
     def let_go(self, before: datetime, most: int) -> None:

@@ -16,6 +16,10 @@ from memsweep.store.falkor.words import told
 from memsweep.store.rows import Find, Read, Shape, Totals, Values, Where, shape_of
 
 R = TypeVar("R")
+_FOLLOW = """
+    MATCH (begin)-[:{kind} {{ref: toString(row.w0)}}]->() MATCH (m)-[s:STATES {{relation: row.w0}}]->(was)
+    WHERE was.key <> begin.key CREATE (m)-[:STATES {{relation: row.w0}}]->(begin) DELETE s"""
+"""Statements of a fact lead to where it begins."""
 
 
 class FalkorRows:
@@ -74,16 +78,36 @@ class FalkorRows:
         said = encoded(encoders(it, names, "node"), [*values.values()])
         self._each(it, where, dict(zip(names, said, strict=True)), _set)
 
-    def change(self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]]) -> None:
+    def change(
+        self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]], *, bin: Bin = "any"
+    ) -> None:
         it, names = declared(row)[0], tuple(columns)
         ways, marks = encoders(it, names, "node"), [f"set_{name}" for name in names]
         rows = [dict(zip(marks, encoded(ways, each), strict=True)) | {"w0": key} for key, each in values.items()]
         if it.table == "relation" and "relation_key" in names:  # what finds it goes with it
             names += ("told",)
             rows = [row | {"set_told": told(row["set_relation_key"])} for row in rows]
+        if not it.ends.keys().isdisjoint(names):
+            self._between_others(it, names, rows, bin)
+            return
         shape: Shape = (("key", "in"),)
-        for place in _places(it, shape, "any", "any"):
+        for place in _places(it, shape, bin, "any"):
             writable(self._asked).do(_set(it, shape, place, names), rows)
+
+    def _between_others(self, it: Declaration, names: tuple[str, ...], rows: Sequence[Any], bin: Bin) -> None:
+        """Make edges again between other ends. Statements of a fact lead to where it begins."""
+        tx = writable(self._asked)
+        for kind in it.labels(bin):
+            tx.do(_again(it, names, kind), rows)
+            tx.do(_FOLLOW.format(kind=kind), rows)
+
+    def move(self, row: type[Any], receipts: Mapping[int, int | None], *, bin: Bin = "live") -> None:
+        tx, it = writable(self._asked), declared(row)[0]
+        (live,), (trash,), (before,) = it.labels("live"), it.labels("trash"), it.labels(bin)
+        back = sorted(key for key, receipt in receipts.items() if receipt is None)
+        tx.do(_move(it, trash, live), [{"at": key} for key in back])
+        held = [{"at": key, "trash": receipt} for key, receipt in sorted(receipts.items()) if receipt is not None]
+        tx.do(_move(it, before, trash), held)
 
     def free(self, row: type[Any], *where: Where) -> None:
         self._each(declared(row)[0], where, {}, _delete)
@@ -152,28 +176,32 @@ class Place(NamedTuple):
     kind: str
     begin: str = ""
     end: str = ""
+    owner: str = ""
 
 
 @cache
 def _places(it: Declaration, shape: Shape, bin: Bin, near: Bin) -> list[Place]:
     """Return where rows that meet conditions are: of an edge, with the end that it is looked up by."""
-    if not it.ends:
-        return [Place(label) for label in it.labels(bin)]
     start = _start(it, shape)
+    to = it.target(start) if start else None
+    owners = to.labels(near) if to and _index(it, start)[0] == "o" else ("",)
+    if not it.ends:
+        return [Place(label, owner=owner) for label in it.labels(bin) for owner in owners]
     by_end = start in it.ends and not it.ends[start].edge
     live = bin == "live" and it.is_link
     ends = [
         ("",)
-        if to.edge or not (live or (by_end and end == start))
-        else to.labels(near if end == start and near != "any" else "live" if live else "any")
-        for end, to in it.ends.items()
+        if end.edge or not (live or (by_end and name == start))
+        else end.labels(near if name == start and near != "any" else "live" if live else "any")
+        for name, end in it.ends.items()
     ]
     kinds = ("|".join(it.labels(bin)),) if by_end else it.labels(bin)
-    return [Place(kind, begin, end) for kind in kinds for begin in ends[0] for end in ends[1]]
+    places = [(kind, begin, end) for kind in kinds for begin in ends[0] for end in ends[1]]
+    return [Place(*place, owner) for place in places for owner in owners]
 
 
 def _start(it: Declaration, shape: Shape) -> str:
-    """Return the column that an edge is looked up by: with two, the server would miss some."""
+    """Return the column that rows are looked up by: with two indexes of an edge, the server would miss some."""
     return next((column for column, op in shape if op in ("=", "in") and _index(it, column)[1]), "")
 
 
@@ -185,9 +213,13 @@ def _at(it: Declaration, place: Place, props: Mapping[str, Sequence[str]], own: 
         return f"{name}{':' * bool(label)}{label}{listed}"
 
     if not it.ends:
-        return f"({said('n', place.kind)})"
+        return f"{_owner(place, props)}({said('n', place.kind)})"
     edge = said("n", place.kind).removeprefix("" if own else "n")
-    return f"({said('a', place.begin)})-[{edge}]->({said('b', place.end)})"
+    return f"{_owner(place, props)}({said('a', place.begin)})-[{edge}]->({said('b', place.end)})"
+
+
+def _owner(place: Place, props: Mapping[str, Sequence[str]]) -> str:
+    return f"(:{place.owner} {{{props['o'][0]}}})-[:HAS_CHUNK]->" if place.owner else ""
 
 
 def _value(it: Declaration, column: str) -> str:
@@ -203,6 +235,8 @@ def _index(it: Declaration, column: str) -> tuple[str, str]:
     if column in it.ends:
         of = _value(it, column)
         return (of[0], "ref") if of[0] != "n" else ("n", column)
+    if it.target(column) is not None:  # what it is a part of
+        return "o", "ref"
     if "." in column:
         return "", ""
     return "n", it.known_by[0] if column == it.numbered_by == "key" else it.columns[column].found_by
@@ -214,13 +248,13 @@ def _found(it: Declaration, shape: Shape, place: Place, *, step: bool = False) -
     In a step of a transaction, values are those of its `row`, and each has one of the first set.
     """
     unwound = ""
-    props: dict[str, list[str]] = {"n": [], "a": [], "b": []}
+    props: dict[str, list[str]] = {"n": [], "a": [], "b": [], "o": []}
     parts: list[str] = []
     sets, start = [at for at, (_, op) in enumerate(shape) if op == "in"], _start(it, shape)
     for at, (column, op) in enumerate(shape):
         name, value = _value(it, column), f"row.w{at}" if step else f"$w{at}"
         of, by = _index(it, column)
-        if by and (op == "=" or (op == "in" and at == sets[0])) and (not it.ends or column == start):
+        if by and (op == "=" or (op == "in" and at == sets[0])) and (column == start or not (it.ends or of == "o")):
             if op == "in" and not step:
                 unwound, value = f"UNWIND {value} AS each ", "each"
             props[of].append(f"{by}: {value if f'{of}.{by}' == name else f'toString({value})'}")
@@ -326,3 +360,31 @@ def _set(it: Declaration, shape: Shape, place: Place, names: tuple[str, ...]) ->
 @cache
 def _delete(it: Declaration, shape: Shape, place: Place, names: tuple[str, ...]) -> str:
     return f"{_found(it, shape, place, step=True)} DELETE n"
+
+
+@cache
+def _again(it: Declaration, names: tuple[str, ...], kind: str) -> str:
+    """Say how an edge is made again between other ends, wherever these are by now."""
+    found, ends = [f"MATCH ()-[r:{kind} {{ref: toString(row.w0)}}]->()"], []
+    for end, to in it.ends.items():
+        for label in to.labels("any"):
+            found.append(f"OPTIONAL MATCH ({end}{label}:{label} {{ref: toString(row.set_{end})}})")
+        ends.append(f"coalesce({', '.join(f'{end}{label}' for label in to.labels('any'))}) AS {end}")
+    begin, end = it.ends
+    said = ", ".join(f"n.{it.in_node(name)} = row.set_{name}" for name in names if name not in it.ends)
+    return (
+        f"{' '.join(found)} WITH row, r, {', '.join(ends)} CREATE ({begin})-[n:{kind}]->({end})"
+        f" SET n = properties(r){f' SET {said}' if said else ''} DELETE r"
+    )
+
+
+@cache
+def _move(it: Declaration, before: str, after: str) -> str:
+    """Give what is at a key another label or type."""
+    if it.edge and before != after:
+        return (
+            f"MATCH (s)-[r:{before} {{ref: toString(row.at)}}]->(o) CREATE (s)-[n:{after}]->(o)"
+            " SET n = properties(r) SET n.trash = row.trash DELETE r"
+        )
+    found = f"MATCH {_at(it, Place(before), {'n': ['ref: toString(row.at)']})}"
+    return f"{found}{f' REMOVE n:{before} SET n:{after}' if before != after else ''} SET n.trash = row.trash"

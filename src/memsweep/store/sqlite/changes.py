@@ -11,7 +11,6 @@ from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite import trash_sql
-from memsweep.store.sqlite.graph_rows import SqliteEntities, SqliteRelations
 from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
 from memsweep.store.sqlite.records import SqliteRecords
@@ -42,8 +41,6 @@ class SqliteChanges(Changes):
         self.records = SqliteRecords(db)
         self.trash = SqliteTrash(db)
         self.segments = SqliteSegmentRows(db)
-        self.entities = SqliteEntities(db)
-        self.relations = SqliteRelations(db)
         self.acts = SqliteMemoryActs(db)
         self.revisions = SqliteRevisions(db)
 

@@ -35,10 +35,11 @@ from memsweep.store.file.connect import Pool, insert, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.journals import note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.sqlite import code_sql, graph_rows_sql, sql
+from memsweep.store.sqlite import code_sql, sql
 from memsweep.store.sqlite.items import tombstoned
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.rows import SqliteRows
+from memsweep.store.things.graph import RelationRow
 
 NewId = Callable[[str], str]
 
@@ -318,4 +319,4 @@ def _settle(db: apsw.Connection, unstated: set[int]) -> None:
             found[key] = known._replace(holders=(*known.holders, holder))
     freed, moved = settled(found.values())
     db.executemany(sql.DROP_RELATION, [(key,) for key in sorted(freed)])
-    db.executemany(graph_rows_sql.SET_RELATION_TRASH, [(receipt, key) for key, receipt in sorted(moved.items())])
+    SqliteRows(db).move(RelationRow, moved)

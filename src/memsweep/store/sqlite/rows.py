@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
@@ -24,6 +25,12 @@ _OPS = {
 }
 _WORDS = {"segment": (context_sql.UNINDEX_TEXT, context_sql.INDEX_TEXT)}
 """What keeps the word index with a text that changes: before, and after."""
+_KEYS = "(select value from json_each(?))"
+# A mention is in the trash with one of its ends, and only then.
+_FOLLOW = f"""
+    update mention set trash = coalesce((select trash from chunk where chunk.id = mention.chunk),
+                                        (select trash from entity where entity.id = mention.entity))
+    where {{}} in {_KEYS}"""
 _BINS = {"live": "trash is null", "trash": "trash is not null"}
 
 
@@ -80,22 +87,42 @@ class SqliteRows:
         said = encoded(encoders(it, names, "file"), [*values.values()])
         self._db.execute(_update(it, names, shape_of(where)), (*said, *_bound(it, where)))
 
-    def change(self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]]) -> None:
+    def change(
+        self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]], *, bin: Bin = "any"
+    ) -> None:
         it, names = declared(row)[0], tuple(columns)
         ways = encoders(it, names, "file")
         bound = [(*encoded(ways, each), key) for key, each in values.items()]
         before, after = _WORDS.get(it.table, ("", "")) if "text" in names else ("", "")
         if before:
             self._db.executemany(before, [(key,) for key in values])
+        if moving := it.bins and not it.ends.keys().isdisjoint(names):  # no two are at one place, not even for a moment
+            self._db.execute(f"update {it.table} set trash = 0 where id in {_KEYS} and trash is null", (_keys(values),))
         self._db.executemany(_update(it, names, (("key", "="),)), bound)
+        if moving:
+            self._db.execute(f"update {it.table} set trash = null where trash = 0")
         if after:
             self._db.executemany(after, [(key,) for key in values])
+
+    def move(self, row: type[Any], receipts: Mapping[int, int | None], *, bin: Bin = "live") -> None:
+        it = declared(row)[0]
+        by_receipt: dict[int | None, list[int]] = defaultdict(list)
+        for key, receipt in receipts.items():
+            by_receipt[receipt].append(key)
+        for receipt, keys in by_receipt.items():
+            self._db.execute(_update(it, ("trash",), (("key", "in"),), raised=False), (receipt, _keys(keys)))
+        if it.table == "entity":
+            self._db.execute(_FOLLOW.format("entity"), (_keys(receipts),))
 
     def free(self, row: type[Any], *where: Where) -> None:
         if _is_empty(where):
             return
         it = declared(row)[0]
         self._db.execute(f"delete from {it.table}{_conditions(it, shape_of(where))}", _bound(it, where))
+
+
+def _keys(keys: Collection[int]) -> str:
+    return json.dumps(sorted(keys))
 
 
 def _is_empty(where: Sequence[Where]) -> bool:
@@ -123,8 +150,8 @@ def _conditions(it: Declaration, shape: Shape, bin: Bin = "any", near: Bin = "an
     parts = []
     for column, op in shape:
         said = _OPS.get(op) or f"{op} ?"
-        if near != "any" and column in it.ends:
-            said = f"in (select id from {it.ends[column].table} where id {said} and {_BINS[near]})"
+        if near != "any" and (to := it.target(column)) is not None:
+            said = f"in (select id from {to.table} where id {said} and {_BINS[near]})"
         parts.append(f"{_name(it, column)} {said}")
     if bin != "any" and it.bins:
         parts.append(f"{it.table}.{_BINS[bin]}")
@@ -212,8 +239,8 @@ def _link(row: Any, clash: str, live: frozenset[str]) -> tuple[str, Callable[[An
 
 
 @cache
-def _update(it: Declaration, names: tuple[str, ...], shape: Shape) -> str:
+def _update(it: Declaration, names: tuple[str, ...], shape: Shape, *, raised: bool = True) -> str:
     said = [f"{it.in_file(name)} = ?" for name in names]
-    if "version" in it.columns and "version" not in names:
+    if raised and "version" in it.columns and "version" not in names:
         said.append("version = version + 1")
     return f"update {it.table} set {', '.join(said)}{_conditions(it, shape)}"

@@ -97,6 +97,7 @@ CHUNK = declare(
     "chunk",
     "Chunk",
     bins=True,
+    owner=("memory", MEMORY),
     together=(
         f.Together(
             ("stream", "stream_position"), lambda row: (row["stream"] is None) == (row["stream_position"] is None)
