@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsweep.model.origin import UNKNOWN
 from memsweep.model.search import Hit, Page, Passage
 from memsweep.report import memory as report
 
@@ -17,7 +18,8 @@ NOW = datetime(2026, 3, 31, tzinfo=UTC)
 
 
 def hit(text: str, *, words: tuple[str, ...] = (), tags: tuple[str, ...] = (), **more: Any) -> Hit:
-    values: dict[str, Any] = {"source": "", "thread_id": None, "stale": False, "pinned": False, **more}
+    values: dict[str, Any] = {"source": "", "thread_id": None, "stale": False, "pinned": False}
+    values |= {"origin": UNKNOWN, "code": None, **more}
     passage = Passage(
         key=1,
         chunk_id="chk_0123456789ab",
@@ -27,7 +29,10 @@ def hit(text: str, *, words: tuple[str, ...] = (), tags: tuple[str, ...] = (), *
         last_line=7,
         tags=tags,
         created_at=NOW,
+        updated_at=NOW,
         last_seen_at=NOW,
+        expires_at=None,
+        released_at=None,
         **values,
     )
     return Hit(passage, 0.5, "words: x", words, 0.75)

@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memsweep.model.frozen import values_of
 from memsweep.model.memory import Memory
+from memsweep.model.origin import UNKNOWN
 from memsweep.model.plan import Plan, PlanView, Totals
+from memsweep.model.shown import ShownMemory
 from memsweep.report.questions import delete_question, plan_question
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -15,7 +18,8 @@ KEY = "ghp_" + "R7q2" * 9  # of the form of a token; nobody's
 
 
 def memory(text: str) -> Memory:
-    return Memory("mem_1", text, (), "", {}, None, NOW, NOW, NOW, None, False, False, 1, 1, ())
+    shown = ShownMemory((), "", NOW, NOW, NOW, None, False, False, None, None, UNKNOWN, None)
+    return Memory(**values_of(shown), id="mem_1", text=text, metadata={}, version=1, chunk_count=1, entities=())
 
 
 @pytest.mark.parametrize("forever", [True, False])

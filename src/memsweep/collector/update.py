@@ -164,7 +164,7 @@ def _in_place_of(old: Sequence[Piece], new: Sequence[Piece]) -> list[Piece]:
 def _refuse_unfit(tx: Changes, after: MemoryText, new: NewText) -> None:
     if (other := tx.texts.duplicate_of(after)) is not None:
         raise Conflict(_SAME_TEXT.format(other), hint=f"Delete {after.id} if it is no longer needed.")
-    if tx.texts.tombstoned([after.text]):
+    if tx.tombstones.among([after.text]):
         raise tombstoned_text()
     if (known := tx.texts.model()) is not None and known != new.model:
         raise other_model(known, new.model)

@@ -120,11 +120,15 @@ def _loose(kind: str, own_id: str, text: str, at: datetime, source: str, origin:
         source=source,
         tags=(),
         created_at=at,
-        thread_id=None,
+        updated_at=at,
+        last_seen_at=at,
+        expires_at=None,
         stale=False,
         pinned=False,
-        last_seen_at=at,
+        released_at=None,
+        thread_id=None,
         origin=origin,
+        code=None,
         loose="fact" if kind == "fact" else "segment",
     )
 

@@ -17,7 +17,7 @@ from memsweep.memory import other_hits
 from memsweep.memory.relevance import MOST_WORDS, Count, Judged, relevance_of
 from memsweep.model.frozen import frozen, replace
 from memsweep.model.roles import Role, role_of
-from memsweep.model.search import Candidate, FileWords, Filters, Owner, Passage, Place, Ranked
+from memsweep.model.search import Candidate, FileWords, Filters, Owner, Passage, Passages, Place, Ranked
 from memsweep.numeric import mean
 
 if TYPE_CHECKING:
@@ -354,7 +354,7 @@ def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slic
             similarity, reading = ranking.similarity.get(item.key, 0.0), ranking.readings.get(item.key)
             judgement = Judged(item, odds, passage.kind, reading is not None)
             found.append(Found(judgement, passage, words, similarity, reading))
-    return found, store.unreadable([key for key in keys if key not in passages])
+    return found, passages.damaged
 
 
 class _OfChunks(NamedTuple):
@@ -539,7 +539,7 @@ def _unfound(store: Store, filters: Filters, found: Collection[int], most: int) 
 
 
 def _prose(store: Store, keys: Sequence[int]) -> dict[int, str]:
-    passages = store.passages(keys) if keys else {}
+    passages = store.passages(keys) if keys else Passages()
     return {key: passages[key].text for key in keys if key in passages and passages[key].code is None}
 
 

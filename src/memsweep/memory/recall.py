@@ -103,7 +103,7 @@ def _newest(store: Store, filters: Filters, limit: int, offset: int, listing: st
         ),
         total=len(keys),
         next_cursor=cursor_at(offset + limit, len(keys), listing),
-        damaged=store.unreadable([key for key in window if key not in passages]),
+        damaged=passages.damaged,
     )
 
 

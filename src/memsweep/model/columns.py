@@ -57,6 +57,8 @@ class Column:
     """Somebody's words may stand in it."""
     beside: bool = False
     """A graph keeps it elsewhere than as a property: as an end of an edge, or in another form."""
+    shown: bool = False
+    """Every answer that shows the thing has it."""
 
     def but(self, **changes: Any) -> Column:
         return replace(self, **changes)
@@ -201,6 +203,11 @@ def encoded(ways: Sequence[tuple[int, Convert]], values: Sequence[Any]) -> Seque
 
 def _or_nothing(encode: Convert) -> Convert:
     return lambda value: None if value is None else encode(value)
+
+
+def shape_of(where: Sequence[tuple[str, Any, Any]]) -> tuple[tuple[str, Any], ...]:
+    """Return conditions without their values, of which a statement is made."""
+    return tuple([(column, op) for column, op, _ in where])
 
 
 def _careful(decode: Convert) -> Convert:

@@ -6,12 +6,12 @@ comes before the first one, so no page shows a memory twice or leaves one out.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal, get_args
 
 from memsweep.model.frozen import field, frozen
-from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.origin import Origin
 from memsweep.model.search import Filters, HeldBack, Kind
+from memsweep.model.shown import ShownMemory
 
 State = Literal["current", "stale", "pinned", "superseded", "quarantined", "expiring", "expired"]
 """`current` is what search can find: neither stale, superseded nor in quarantine. `expiring` has a date of expiry. What
@@ -47,32 +47,29 @@ class ListFilters:
 
 
 @frozen
-class ListedMemory:
+class ListedMemory(ShownMemory):
     """A memory in a listing, by the beginning of its text."""
 
     key: int
     id: str
     text: str
     length: int
-    tags: tuple[str, ...]
-    source: str
-    created_at: datetime
-    updated_at: datetime
-    expires_at: datetime | None
-    stale: bool
-    pinned: bool
     superseded: bool
-    released_at: datetime | None = None
-    origin: Origin = UNKNOWN
-    path: str | None = None
-    language: str | None = None
     quarantine: str = ""
     """How long search leaves it out, in words; empty if it does not."""
     expired: bool = False
 
     @property
     def kind(self) -> Kind:
-        return "memory" if self.path is None else "code"
+        return "memory" if self.code is None else "code"
+
+    @property
+    def path(self) -> str | None:
+        return None if self.code is None else self.code.path
+
+    @property
+    def language(self) -> str | None:
+        return None if self.code is None else self.code.language
 
 
 @frozen

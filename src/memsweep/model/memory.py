@@ -11,7 +11,7 @@ from memsweep.model.audit_event import AuditEvent
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.times import moment_or_none
+from memsweep.model.shown import ShownMemory
 from memsweep.model.workspace import EmbeddingModel as EmbeddingModel
 from memsweep.model.workspace import Workspace as Workspace
 
@@ -181,25 +181,6 @@ class Remembered:
 
 
 @frozen
-class CodeFile:
-    """Which file a memory of code is, and when it was last seen to be so."""
-
-    path: str
-    file_path: str
-    language: str
-    lines: int
-    verified_at: datetime | None
-
-
-def code_file(path: str | None, root: str, language: str, lines: int, verified_at: int | None) -> CodeFile | None:
-    """From what an engine keeps of a memory; None if it is no code."""
-    if path is None:
-        return None
-    verified = moment_or_none(verified_at)
-    return CodeFile(path, f"{root.rstrip('/')}/{path}", language, lines, verified)
-
-
-@frozen
 class Superseding:
     """The memory at the other end of a link, and since when one of the two has superseded the other."""
 
@@ -208,31 +189,18 @@ class Superseding:
 
 
 @frozen
-class Memory:
+class Memory(ShownMemory):
     """A whole memory, as it is given back."""
 
     id: str
     text: str
-    tags: tuple[str, ...]
-    source: str
     metadata: Mapping[str, Any]
-    thread_id: str | None
-    created_at: datetime
-    updated_at: datetime
-    last_seen_at: datetime
-    expires_at: datetime | None
-    stale: bool
-    pinned: bool
     version: int
     chunk_count: int
     entities: tuple[NamedThing, ...]
-    code: CodeFile | None = None
-    origin: Origin = UNKNOWN
-    released_at: datetime | None = None
-    """When somebody let it out of quarantine."""
     quarantine: str = ""
-    expired: bool = False
     """How long it stays out of search, in words; empty if it does not."""
+    expired: bool = False
     revisions: int = 0
     """How many earlier forms of it are kept."""
     revised_at: datetime | None = None

@@ -12,30 +12,8 @@ from memsweep.model.conditions import Condition, make_conditions
 from memsweep.model.frozen import field, fields_of, frozen, replace
 from memsweep.model.origin import TIERS, UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import ROLES, Role
+from memsweep.model.shown import ShownMemory
 from memsweep.model.times import from_micros, moment_or_none, parse_time
-
-
-@frozen
-class CodePlace:
-    """Where a passage of code stands, and when its file was last seen to be so."""
-
-    path: str
-    file_path: str
-    language: str
-    symbol: str
-    kind: str
-    verified_at: datetime | None
-
-
-def code_place(
-    path: str | None, root: str, language: str, symbol: str, kind: str, verified_at: int | None
-) -> CodePlace | None:
-    """From what an engine keeps of a chunk; None if it is no code."""
-    if path is None:
-        return None
-    verified = moment_or_none(verified_at)
-    return CodePlace(path, f"{root.rstrip('/')}/{path}", language, symbol, kind, verified)
-
 
 MAX_LIMIT = 50  # hits on a page
 SearchMode = Literal["precise", "deep"]
@@ -202,7 +180,7 @@ def statement(row: Sequence[Any]) -> Statement:
 
 
 @frozen
-class Passage:
+class Passage(ShownMemory):
     """A chunk with what a reader needs of its memory."""
 
     key: int
@@ -211,23 +189,19 @@ class Passage:
     text: str
     first_line: int
     last_line: int
-    source: str
-    tags: tuple[str, ...]
-    created_at: datetime
-    thread_id: str | None
-    stale: bool
-    pinned: bool
-    last_seen_at: datetime
-    """As its memory has it; a file that was verified has been seen since."""
-    code: CodePlace | None = None
-    origin: Origin = UNKNOWN
-    expires_at: datetime | None = None
     loose: Literal["fact", "segment"] | None = None
     """It is no chunk of a memory: `chunk_id` is the id of a relation or a segment, and `memory_id` is empty."""
 
     @property
     def kind(self) -> Kind:
         return self.loose or ("code" if self.code is not None else "memory")
+
+
+class Passages(dict[int, Passage]):
+    """Live ones that can be read, by key."""
+
+    damaged = 0
+    """How many more there are."""
 
 
 @frozen

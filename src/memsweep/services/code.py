@@ -91,7 +91,7 @@ class CodeService(Generic[Mode]):
         if store is None:
             return CodeOverview()
         events = store.collector.audit(runs, AuditQuery(action="index"))
-        return CodeOverview(store.overview.code_roots(), tuple(event for _, event in events))
+        return CodeOverview(store.code.overview(), tuple(event for _, event in events))
 
     @operation
     def wait_to_index(self, repo_path: str | os.PathLike[str]) -> bool:

@@ -17,12 +17,12 @@ from memsweep.store.facts import Mentions, Moves, Relations
 from memsweep.store.journals import Origins, Revisions
 from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.memory_acts import MemoryActRows
-from memsweep.store.ports.revisions import TextReads, TextRows
 from memsweep.store.ports.segments import SegmentRows
 from memsweep.store.ports.trash import TrashRows
 from memsweep.store.receipts import Plans, Receipts, Tombstones
 from memsweep.store.records import Aliases, Entities, Records
 from memsweep.store.rows import Rows
+from memsweep.store.texts import Texts
 
 
 class Reads(Protocol):
@@ -39,7 +39,7 @@ class WorkspaceReads:
     """Questions that change nothing: what is there, and what was before. An engine sets what only it can answer."""
 
     items: ItemReads
-    texts: TextReads
+    texts: Texts
     records: Records
 
     def __init__(self, rows: Rows) -> None:
@@ -53,7 +53,6 @@ class Changes(WorkspaceReads):
     """A transaction under way. Leaving it without an error keeps all of it, with one nothing."""
 
     items: ItemRows
-    texts: TextRows
     trash: TrashRows
     segments: SegmentRows
     acts: MemoryActRows

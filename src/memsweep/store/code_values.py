@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from memsweep.model.code import CodeTotals, FileChunk, FileMark, KnownFile
+from memsweep.model.code import FileChunk
 from memsweep.store.refusals import file_removed_meanwhile
 
 
@@ -53,15 +53,3 @@ def compare_chunks(before: Sequence[StoredChunk], chunks: Sequence[FileChunk]) -
         else:
             new[position] = same[chunk.hash] if chunk.vector is None else None
     return ChunkChanges(kept, new, [old for rest in waiting.values() for old in rest])
-
-
-def known_file(
-    memory_id: str, path: str, language: str, stamp: str, digest: str, read_at_ns: int, stale: object
-) -> KnownFile:
-    return KnownFile(memory_id, path, language, FileMark(stamp, digest, read_at_ns), bool(stale))
-
-
-def code_totals(rows: Sequence[Sequence[Any]], stale: int) -> CodeTotals:
-    """From a language each: files, lines, functions and classes."""
-    lines, functions, classes = (int(sum(row[column] for row in rows)) for column in (2, 3, 4))
-    return CodeTotals({row[0]: row[1] for row in rows}, lines, functions, classes, stale)

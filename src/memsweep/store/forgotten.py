@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from memsweep.model.text import content_hash, name_key
+from memsweep.store.rows import RowReads, Values
+from memsweep.store.things.collected import TombstoneRow
 
 
 def forgotten_hash(text: str) -> bytes:
@@ -13,17 +14,17 @@ def forgotten_hash(text: str) -> bytes:
     return content_hash(name_key(text))
 
 
-def forgotten_hashes(texts: Iterable[str]) -> list[str]:
-    """Every hash that one of these may have been forgotten under."""
-    return [digest for text in texts for digest in _hashes(text)]
+def about(texts: Sequence[str]) -> Values:
+    """What `tombstoned` asks."""
+    return Values(TombstoneRow, ("hash",), (("hash", "in", {digest for text in texts for digest in _hashes(text)}),))
 
 
-def tombstoned(texts: Sequence[str], known: Callable[[list[str]], Iterable[Any]]) -> set[str]:
-    """Those of these that have a tombstone; `known` gives the hashes that have one, each as a row."""
-    found = {digest for (digest,) in known(forgotten_hashes(texts))} if texts else set()
+def tombstoned(rows: RowReads, texts: Sequence[str]) -> set[str]:
+    """Those of these texts that were forgotten for good and may not be learned again."""
+    found = {digest if isinstance(digest, bytes) else bytes.fromhex(digest) for (digest,) in rows.ask(about(texts))[0]}
     return {text for text in texts if found and not found.isdisjoint(_hashes(text))}
 
 
-def _hashes(text: str) -> tuple[str, str]:
+def _hashes(text: str) -> tuple[bytes, bytes]:
     """The second is what tombstones had at first, of the exact text: no other can be made of it."""
-    return forgotten_hash(text).hex(), content_hash(text).hex()
+    return forgotten_hash(text), content_hash(text)

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.memory import Workspace
+from memsweep.store.code_files import CodeFiles
 from memsweep.store.ports.care import HomeKeeper, Keeper
-from memsweep.store.ports.code import CodeFiles
 from memsweep.store.ports.collector import Collector
 from memsweep.store.ports.graph_store import Graph, WholeGraph
 from memsweep.store.ports.memories import Memories, Reembedding

@@ -14,6 +14,7 @@ from memsweep.model.plan import PlanItem, counts_of
 from memsweep.model.plan import Totals as Counted
 from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.model.revision import Revision
+from memsweep.store.forgotten import tombstoned
 from memsweep.store.rows import Find, Rows, Totals, Values, Where
 from memsweep.store.things.code import CodeSkipRow
 from memsweep.store.things.collected import PLAN_ITEM, RECEIPT, PlanItemRow, PlanRow, SavedReceipt, TombstoneRow
@@ -180,6 +181,10 @@ class Tombstones:
     def add(self, tombstones: Iterable[TombstoneRow]) -> None:
         """A content that has one keeps it."""
         self._rows.put([*tombstones], replace=False)
+
+    def among(self, texts: Sequence[str]) -> set[str]:
+        """Those of these texts that have one, and may not be learned again."""
+        return tombstoned(self._rows, texts)
 
     def drop(self, memory_id: str) -> bool:
         """Whether there was one. Files that were passed over because of it are read again."""

@@ -13,9 +13,12 @@ are known by their two ends; a row class of one may have columns of what is ther
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from memsweep.model.columns import Bin
+
+if TYPE_CHECKING:
+    from memsweep.store.views import View
 
 R = TypeVar("R")
 Op = Literal["=", "<>", "in", "<", "<=", ">", ">=", "null", "known"]
@@ -61,7 +64,23 @@ class Totals(NamedTuple):
     bin: Bin = "live"
 
 
-Read = Find | Values | Totals
+class Look(NamedTuple):
+    """What a view has of live memories, or pieces of them, that meet all conditions on its columns: by name."""
+
+    view: View
+    where: tuple[Where, ...]
+
+
+class Tally(NamedTuple):
+    """How many live memories there are by some columns of a view, and the sums of others: the columns, number, sums."""
+
+    view: View
+    by: tuple[str, ...]
+    sums: tuple[str, ...] = ()
+    where: tuple[Where, ...] = ()
+
+
+Read = Find | Values | Totals | Look | Tally
 
 
 class RowReads(Protocol):
@@ -120,7 +139,3 @@ def linked(row: type[Any], column: str, keys: Collection[int], *, near: Bin = "l
 def is_in(column: str, values: Collection[Any] | None) -> tuple[Where, ...]:
     """No condition where no values are named."""
     return () if values is None else ((column, "in", values),)
-
-
-def shape_of(where: Sequence[Where]) -> Shape:
-    return tuple([(column, op) for column, op, _ in where])

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.store.sqlite import cosines
-from memsweep.store.sqlite.cosines import Cosines, Part, compare
+from memsweep.store.sqlite import vectors
+from memsweep.store.sqlite.vectors import Cosines, Part, compare
 from tests.support.without_numpy import without_numpy
 
 WIDTH = 4
@@ -63,7 +63,7 @@ def test_the_nearest_are_on_the_same_side_and_equals_are_in_the_order_of_their_k
 def test_very_many_are_compared_in_several_threads(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     rows = [bytes(range(first, first + WIDTH)) for first in range(1, 1 + count)]
     at_once = answers(compared(b"abcd", [rows]))
-    monkeypatch.setattr(cosines, "_ROWS_A_THREAD", 2)
+    monkeypatch.setattr(vectors, "_ROWS_A_THREAD", 2)
     assert answers(compared(b"abcd", [rows])) == at_once
 
 
@@ -73,4 +73,4 @@ def test_the_nearest_of_many_are_those_that_sorting_all_would_find(count: int, s
     values = np.random.default_rng(size).integers(-50, 400, size).astype(np.float32)  # with many equals
     keys = 3 * np.arange(size)
     wanted = sorted(zip((-values).tolist(), keys.tolist(), strict=True))[:count]
-    assert cosines._WithNumpy(keys, values).nearest(count) == [key for value, key in wanted if value < 0]
+    assert vectors._WithNumpy(keys, values).nearest(count) == [key for value, key in wanted if value < 0]

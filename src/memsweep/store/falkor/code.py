@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from memsweep.model.code import (
-    LISTED,
     CodeLink,
-    CodeTotals,
     FileChunk,
     FileMark,
     FileWrite,
-    KnownFile,
     Listing,
     RunEnd,
     are_one,
@@ -27,11 +25,11 @@ from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
-from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks, known_file
+from memsweep.store.code_files import CodeFiles, RunWrites, ensure_root, keep_listed
+from memsweep.store.code_values import StoredChunk, compare_chunks
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
-from memsweep.store.falkor.items import tombstoned
 from memsweep.store.falkor.naming import Relations
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.rows import FalkorRows
@@ -41,35 +39,18 @@ from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.falkor.writing import claim_model, encoded
 from memsweep.store.journals import note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
+from memsweep.store.things.code import CodeRootRow
 
 NewId = Callable[[str], str]
+REFER = attrgetter("path")
 
 
-def roots(graph: GraphHandle | Transaction) -> list[str]:
-    return [path for (path,) in graph.ask(code_cypher.ROOTS)]
-
-
-class FalkorCodeFiles:
-    """Implements `memsweep.store.ports.code.CodeFiles`."""
+class FalkorCodeFiles(CodeFiles):
+    """Implements `memsweep.store.code_files.CodeFiles`."""
 
     def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
+        super().__init__(FalkorRows(graph), REFER)
         self._graph, self._vectors = graph, vectors
-
-    def roots(self) -> list[str]:
-        return roots(self._graph)
-
-    def files(self, root: str) -> list[KnownFile]:
-        asked = ((query, {"root": root}) for query in (code_cypher.CODE_FILES, code_cypher.CODE_SKIPS))
-        return [known_file(*row) for rows in self._graph.ask_all(*asked) for row in rows]
-
-    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
-        found: dict[str, set[bytes]] = defaultdict(set)
-        for uid, digest in self._graph.ask(code_cypher.CHUNK_HASHES, ids=list(memory_ids)):
-            found[uid].add(bytes.fromhex(digest))
-        return found
-
-    def tombstoned(self, texts: Sequence[str]) -> set[str]:
-        return tombstoned(self._graph, texts)
 
     def write(
         self,
@@ -89,16 +70,9 @@ class FalkorCodeFiles:
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
         with self._graph.writing() as tx:
-            _end_run(tx, run, now)
-
-    def totals(self, root: str) -> CodeTotals:
-        rows, stale = self._graph.ask_all((code_cypher.CODE_TOTALS, {"root": root}), (cypher.COUNT_STALE, {}))
-        return code_totals(rows, stale[0][0])
-
-
-def ensure_root(tx: Transaction, root: str) -> None:
-    if not tx.ask(code_cypher.ROOT, root=root):
-        tx.do(code_cypher.ADD_ROOT, [{"key": tx.new_key(), "path": root, "total_files": 0}])
+            RunWrites(FalkorRows(tx), run, now, REFER).write()
+            if (event := run.event(now)) is not None:
+                add_event(tx, event)
 
 
 def _write_files(
@@ -118,10 +92,10 @@ def _write_files(
     named = CodeNames(tx, files, now, new_id, origin)
     relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now, origin) for file in files}
-    ensure_root(tx, root)
+    ensure_root(FalkorRows(tx), root)
     tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": file.path} for file in files])
     taken = ((*file.taken_from, file.language) for file in files if file.taken_from is not None)
-    _keep_listed(tx, [Listing(*each) for each in taken])
+    keep_listed(FalkorRows(tx), [Listing(*each) for each in taken], REFER)
     chunks = _Chunks(tx)
     mentions: dict[int, set[tuple[int, int]]] = {}
     for file in files:
@@ -141,17 +115,10 @@ def _write_files(
 
 def _refuse_doubles(tx: Transaction, root: str, files: Sequence[FileWrite]) -> None:
     """A file that is new to this root may have become another root's since it was looked for."""
-    known = roots(tx) if files else []
+    known = [root.path for root in FalkorRows(tx).find(CodeRootRow)] if files else []
     places = [list(place) for file in files for place in other_places(root, file.path, known)]
     if places and (found := tx.ask(code_cypher.FILES_AT, places=places)):
         raise file_removed_meanwhile(found[0][1])
-
-
-def _keep_listed(tx: Transaction, files: Iterable[Listing]) -> None:
-    """The roots that had these files list them still."""
-    rows = [{"root": each.root, "path": each.path, "language": each.language} for each in files]
-    tx.do(code_cypher.DROP_SKIP, rows)
-    tx.do(code_cypher.ADD_SKIP, [{**row, "stamp": "0:0", "digest": LISTED, "read_at_ns": 0} for row in rows])
 
 
 class _Before:
@@ -329,42 +296,6 @@ def _who_states(
     for relation, _ in within:
         holders[relation].append(None)
     return [Unstated(key, explicit, trash, tuple(holders[key])) for found in rows for key, explicit, trash in found]
-
-
-def _end_run(tx: Transaction, run: RunEnd, now: datetime) -> None:
-    """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
-    at = to_micros(now)
-    ensure_root(tx, run.root)
-    files, scopes = tx.ask_all(
-        (code_cypher.FILES_IN_SCOPES, {"root": run.root}), (code_cypher.SCOPE, {"root": run.root, "filters": run.scope})
-    )
-    scope_of: dict[str, int | None] = dict(map(tuple, files))
-    taken = [uid for uid in run.verified if uid not in scope_of]  # by another root, meanwhile
-    if taken and len(tx.ask(code_cypher.MEMORIES_OF_IDS, ids=taken)) < len(taken):
-        raise file_removed_meanwhile(run.root)
-    scope, verified_at = (scopes[0][0], scopes[0][2]) if scopes else (tx.new_key(), None)
-    if not scopes:
-        tx.do(code_cypher.ADD_SCOPE, [{"key": scope, "root": run.root, "filters": run.scope, "runs": 0}])
-    tx.do(code_cypher.MARK_STALE, run.gone)
-    tx.do(code_cypher.MARK_FRESH, [{"id": uid, "at": at} for uid in run.returned])
-    tx.do(code_cypher.MARK_FILE, [{"id": uid, "set": _mark(mark)} for uid, mark in run.marks.items()])
-    forgotten = [*run.forgotten_skips, *(skip.path for skip in run.skips)]
-    tx.do(code_cypher.DROP_SKIP, [{"root": run.root, "path": path} for path in forgotten])
-    skips = [{"root": run.root, "path": s.path, "language": s.language, **_mark(s.mark)} for s in run.skips]
-    tx.do(code_cypher.ADD_SKIP, skips)
-    doubtful = [uid for uid in run.doubtful if scope_of.get(uid) == scope]
-    tx.do(code_cypher.DOUBT, [{"id": uid, "verified_at": verified_at} for uid in doubtful])
-    own, doubted = (uid for uid in run.verified if uid in scope_of), set(doubtful)
-    elsewhere = [uid for uid in own if scope_of[uid] != scope or uid in doubted]
-    tx.do(code_cypher.VERIFY, [{"id": uid, "scope": scope} for uid in elsewhere])
-    handed = [{"memory": each.memory_id, "root": each.root, "path": each.path} for each in run.handed_over]
-    tx.do(code_cypher.HAND_OVER, handed)
-    tx.do(code_cypher.DROP_SKIP, [{"root": each.root, "path": each.path} for each in run.handed_over])
-    _keep_listed(tx, run.listed)
-    tx.do(code_cypher.SCOPE_VERIFIED, [{"key": scope, "at": at}])
-    tx.do(code_cypher.SET_ROOT_TOTAL, [{"path": run.root, "total_files": run.total_files}])
-    if (event := run.event(now)) is not None:
-        add_event(tx, event)
 
 
 def _mark(mark: FileMark) -> dict[str, Any]:

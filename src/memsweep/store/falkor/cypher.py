@@ -14,7 +14,6 @@ from memsweep.model import wildcards
 from memsweep.model.search import Filters
 from memsweep.model.times import to_micros
 from memsweep.model.wildcards import expression, letter_set
-from memsweep.store.falkor import origin_cypher
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _WILDCARD = re.compile(r"(\*|\?|\[\^?+\]?+[^]]*+(?:\]|\Z))")
@@ -139,13 +138,7 @@ def add_whole_memory(memory: Iterable[str], chunk: Iterable[str]) -> str:
 
 
 # reading
-GET_MEMORY = f"""
-    MATCH (m:Memory {{id: $id}}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks
-    OPTIONAL MATCH (t:Thread {{ref: toString(m.thread)}}) OPTIONAL MATCH (s:CodeScope {{ref: toString(m.scope)}})
-    {origin_cypher.OF_MEMORY}
-    RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, t.id, m.created_at, m.updated_at,
-           m.last_seen_at, m.expires_at, m.stale, m.pinned, m.version, chunks, m.path, m.root, m.language, m.lines,
-           coalesce(s.verified_at, m.verified_at), m.released_at, {origin_cypher.FIELDS}"""
+CHUNKS_OF_MEMORY = "MATCH (m:Memory {id: $id})-[:HAS_CHUNK]->(c:Chunk) RETURN count(c)"
 # Raises neither the revision nor the version: being read is no change.
 MARK_SEEN = """
     UNWIND $seen AS seen MATCH (m:Memory {id: seen[0]}) WHERE coalesce(m.last_seen_at, m.created_at) < seen[1]
@@ -159,14 +152,6 @@ MEASURE_CHUNKS = "MATCH (c:Chunk) RETURN count(c), sum(c.length)"
 COUNT_ENTITIES = "MATCH (e:Entity) RETURN count(e)"
 COUNT_RELATIONS = "MATCH ()-[r:RELATED_TO]->() RETURN count(r)"
 COUNT_STALE = "MATCH (m:Memory {stale: true}) RETURN count(m)"
-PASSAGES = f"""
-    UNWIND $keys AS key MATCH (c:Chunk {{ref: toString(key)}})<-[:HAS_CHUNK]-(m:Memory)
-    OPTIONAL MATCH (t:Thread {{ref: toString(m.thread)}}) OPTIONAL MATCH (s:CodeScope {{ref: toString(m.scope)}})
-    {origin_cypher.OF_MEMORY}
-    RETURN c.key, c.id, m.id, c.text, c.first_line, c.last_line, m.source, m.tags, m.created_at, t.id, m.stale,
-           m.pinned, coalesce(m.last_seen_at, m.created_at), m.expires_at, {origin_cypher.FIELDS},
-           m.path, m.root, m.language, c.symbol, c.symbol_kind, coalesce(s.verified_at, m.verified_at)"""
-
 # searching
 _OWNER = "m.key, m.path, m.origin, m.created_at, c.hash"
 OWNERS = f"""

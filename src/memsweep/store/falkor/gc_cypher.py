@@ -165,5 +165,4 @@ COUNT_EVENTS = """
     MATCH (a:AuditEvent {subject: $subject}) WHERE a.at = $at AND a.action = $action AND a.reason = $reason
     RETURN count(a)"""
 PIN = "MATCH (n:{label} {{ref: toString(row.key)}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
-TOMBSTONED = "UNWIND $hashes AS hash MATCH (t:Tombstone {hash: hash}) RETURN t.hash"
 TOMBSTONES = "MATCH (t:Tombstone) RETURN t.memory, t.at, t.reason ORDER BY t.at DESC, t.memory"

@@ -11,7 +11,6 @@ from memsweep.model.memory import last_seen
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
 from memsweep.model.sources import stands_alone
-from memsweep.store import forgotten
 from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher, surveying
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query, Row
@@ -198,12 +197,3 @@ def _described(kind: Kind, said: Sequence[Any]) -> Described:
         return Described(*said)
     uid, name, created_at, subject, target, subject_name, target_name = said
     return Described(uid, name, created_at, ends=(subject, target), end_names=(subject_name, target_name))
-
-
-def about_tombstones(texts: Sequence[str]) -> Query:
-    """What `tombstoned` asks."""
-    return gc_cypher.TOMBSTONED, {"hashes": forgotten.forgotten_hashes(texts)}
-
-
-def tombstoned(asked: GraphHandle | Transaction, texts: Sequence[str]) -> set[str]:
-    return forgotten.tombstoned(texts, lambda hashes: asked.ask(gc_cypher.TOMBSTONED, hashes=hashes))

@@ -15,7 +15,7 @@ from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.things.every import TABLES
 
 Table = Mapping[str, Sequence[Row]]
-_OWN_FORM = {"meta", "thread", "code_scope", "code_skip", "segment_link"}
+_OWN_FORM = {"meta", "thread", "code_scope", "code_file", "code_skip", "segment_link"}
 SIMPLE = {it.label: it.table for it in TABLES.values() if it.label and not it.bins and it.table not in _OWN_FORM}
 """The tables whose rows are nodes with the same columns."""
 

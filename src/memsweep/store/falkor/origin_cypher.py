@@ -9,5 +9,4 @@ FIND = """
 EVERY = "MATCH (o:Origin) RETURN o.key, o.door, o.client, o.client_version, o.session, o.tool, o.tier"
 ADD = "CREATE (:Origin {*row})"
 # What stands for an origin in a row of an answer; nothing where it is not known.
-OF_MEMORY = "OPTIONAL MATCH (o:Origin {ref: toString(m.origin)})"
 FIELDS = "o.door, o.client, o.client_version, o.session, o.tool, o.tier"

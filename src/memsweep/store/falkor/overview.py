@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from memsweep.model.code_roots import CodeRoot, code_roots
 from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts, ranked
 from memsweep.model.listing import ListedMemory, ListFilters
 from memsweep.model.origin import stored_origin
 from memsweep.store.falkor import origins, overview_cypher, searching
+from memsweep.store.falkor.rows import viewed
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Row
-from memsweep.store.listed import read_listed
+from memsweep.store.views import LISTED, read_listed
 
 _KEYS_EACH = 16  # a memory, its chunks, names and facts are numbered together
 _WIDER = 8
@@ -27,12 +27,13 @@ class FalkorOverview:
         where, values = self._passing(asked)
         top = self._graph.meta()["keys"] + 1 if before is None else before
         rows: list[Row] = []
+        page = overview_cypher.page(where, asked.state)
         reach = top if asked.state == "superseded" else _KEYS_EACH * limit  # they are few, and begin at their links
         while len(rows) < limit and top > 0:
             bounds = {"before": top, "from": max(top - reach, 0), "limit": limit - len(rows)}
-            rows += self._graph.ask(overview_cypher.page(where, asked.state), **values, **bounds)
+            rows += self._graph.ask(page, **values, **bounds)
             top, reach = bounds["from"], reach * _WIDER
-        return {row[0]: read_listed(row, tuple) for row in rows}
+        return read_listed(viewed(LISTED)[2], rows)
 
     def count(self, asked: ListFilters) -> int:
         where, values = self._passing(asked)
@@ -65,13 +66,6 @@ class FalkorOverview:
             expiring=expiring,
             superseded=superseded[0][0],
         )
-
-    def code_roots(self) -> tuple[CodeRoot, ...]:
-        paths, files, runs = self._graph.ask_all(
-            (overview_cypher.CODE_ROOTS, {}), (overview_cypher.CODE_FILES, {}), (overview_cypher.CODE_RUNS, {})
-        )
-        counted = [(root, language, stale, count, int(lines)) for root, language, stale, count, lines in files]
-        return code_roots([path for (path,) in paths], counted, ((*row,) for row in runs))
 
     def _passing(self, asked: ListFilters) -> tuple[str, dict[str, Any]]:
         accepted = origins.accepted(self._graph, asked.accept) if asked.asks_for_origin else None

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from memsweep.model.counts import DAY_MICROS
-from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters, State
+from memsweep.model.listing import ListFilters, State
 from memsweep.store.falkor import origin_cypher
 from memsweep.store.falkor.cypher import asked_for, expired, held_back
+from memsweep.store.falkor.rows import viewed
+from memsweep.store.views import LISTED
 
 _EXPIRES = "m.expires_at IS NOT NULL"
 _IN_STATE = {"stale": "m.stale", "pinned": "m.pinned", "expiring": _EXPIRES, "expired": _EXPIRES}
@@ -37,13 +39,11 @@ def page(where: str, state: State | None) -> str:
     """Of the memories between two keys the newest; an index finds them, but does not put them in order."""
     start = "(:Memory)-[:SUPERSEDES]->(m:Memory)" if state == "superseded" else "(m:Memory)"
     current = f"{_REPLACED} WHERE NOT replaced WITH m" if state == "current" else "WITH DISTINCT m"
+    columns, joins, _ = viewed(LISTED)
     return f"""
     MATCH {start} WHERE m.key < $before AND m.key >= $from AND {where}
     {current} ORDER BY m.key DESC LIMIT $limit
-    {_REPLACED} {origin_cypher.OF_MEMORY}
-    RETURN m.key, m.id, left(m.text, {SHOWN_CHARACTERS}), size(m.text), m.tags, m.source, m.created_at, m.updated_at,
-           m.expires_at, m.stale, m.pinned, replaced, m.released_at, m.path, m.language, {origin_cypher.FIELDS}
-    ORDER BY m.key DESC"""
+    {_REPLACED}{joins} RETURN {columns}, replaced ORDER BY m.key DESC"""
 
 
 # What was made before the first day counts as of the day before it.
@@ -65,8 +65,6 @@ SUPERSEDED = "MATCH (:Memory)-[:SUPERSEDES]->(m:Memory) RETURN count(DISTINCT m)
 CODE_FILES = """
     MATCH (m:Memory) WHERE m.path IS NOT NULL
     RETURN m.root, m.language, m.stale, count(m), sum(m.lines)"""
-CODE_ROOTS = "MATCH (r:CodeRoot) RETURN r.path ORDER BY r.key"
-CODE_RUNS = "MATCH (s:CodeScope) RETURN s.root, s.filters, s.runs, s.verified_at"
 
 
 def count(where: str) -> str:

@@ -5,13 +5,6 @@ from __future__ import annotations
 COUNT_OF_MEMORY = """
     MATCH (m:Memory {id: $id}) MATCH (r:Revision) WHERE r.kind = 'memory' AND r.item = m.key
     RETURN count(r), max(r.at)"""
-
-_MEMORY = """RETURN m.key, m.id, m.text, m.tags, m.source, m.metadata, m.updated_at, m.version, m.thread, m.trash,
-           m.origin, m.expires_at, m.created_at"""
-MEMORIES = f"UNWIND $keys AS key MATCH (m:{{memory}} {{{{ref: toString(key)}}}}) {_MEMORY}"
-PAGE = f"MATCH (m:{{memory}}) WHERE m.key > $after {_MEMORY} ORDER BY m.key LIMIT $limit"
-SINCE = f"MATCH (m:{{memory}}) WHERE m.updated_at >= $at AND m.source <> $code_source {_MEMORY} ORDER BY m.key"
-READ_AGAIN = "MATCH (m:Memory {ref: toString(row)}) SET m.digest = ''"
 PIECES = """
     UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}})-[:HAS_CHUNK]->(c)
     OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH m, c, e
@@ -20,9 +13,6 @@ PIECES = """
     RETURN m.key, c.position, c.key, c.id, c.text, c.start, c.first_line, c.last_line, e.data, c.stream,
            c.stream_position, c.symbol, c.symbol_kind, c.words, mentions"""
 CHUNKS = "MATCH (m:{memory} {{ref: toString($key)}})-[:HAS_CHUNK]->(c) RETURN c.key"
-DUPLICATES = """
-    MATCH (m:Memory {content_hash: $hash}) WHERE m.source <> $code_source AND m.text = $text
-    RETURN m.key, m.id, m.thread"""
 # Whether others stand there, live or in the trash.
 ARE_TAKEN = """
     MATCH (c:Chunk {stream: $thread}) WHERE c.stream_position IN $places AND c.memory <> $memory RETURN c.key
@@ -31,7 +21,6 @@ ARE_TAKEN = """
     WHERE c.stream_position IN $places AND c.memory <> $memory RETURN c.key"""
 LAST_PLACE = "MATCH (t:Thread {ref: toString($thread)}) RETURN t.last"
 
-WRITE_MEMORY = "MATCH (m:{memory} {{ref: toString(row.key)}}) SET m += row.set"
 DROP_CHUNK = "MATCH (c:{chunk} {{ref: toString(row)}}) DETACH DELETE c"
 ADD_CHUNK = """
     MATCH (m:{memory} {{ref: toString(row.memory)}})

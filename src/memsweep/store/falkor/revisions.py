@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
+from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
-from memsweep.model.stored import mapping, to_json
 from memsweep.model.text import content_hash
-from memsweep.model.times import to_micros
 from memsweep.store.falkor import code_cypher, cypher, trash_cypher, writing
 from memsweep.store.falkor import revision_cypher as own
-from memsweep.store.falkor.items import tombstoned
 from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.words import sought_by, terms_of
+from memsweep.store.texts import Texts
 
 _STATES = (True, False)
 
 
-class FalkorTexts:
-    """Implements `memsweep.store.ports.revisions.TextRows`."""
+class FalkorTexts(Texts):
+    """Implements `memsweep.store.texts.Texts`."""
 
     def __init__(self, asked: GraphHandle | Transaction) -> None:
+        super().__init__(FalkorRows(asked))
         self._asked = asked
         self.dropped_chunks: set[int] = set()
 
@@ -38,19 +37,6 @@ class FalkorTexts:
         asked = self._asked
         return writing.model_of(asked.meta if isinstance(asked, Transaction) else asked.meta())
 
-    def at(self, memories: Collection[int]) -> dict[int, MemoryText]:
-        return {row[0]: _memory(*row) for row in self._both(own.MEMORIES, memories)}
-
-    def page(self, after: int, limit: int) -> list[MemoryText]:
-        asked = ((own.of_state(own.PAGE, live=live), {"after": after, "limit": limit}) for live in _STATES)
-        found = [_memory(*row) for rows in self._asked.ask_all(*asked) for row in rows]
-        return sorted(found, key=lambda row: row.key)[:limit]
-
-    def since(self, at: datetime) -> list[MemoryText]:
-        values = {"at": to_micros(at), "code_source": CODE_SOURCE}
-        asked = ((own.of_state(own.SINCE, live=live), values) for live in _STATES)
-        return [_memory(*row) for rows in self._asked.ask_all(*asked) for row in rows]
-
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         found: dict[int, list[Piece]] = {key: [] for key in memories}
         for memory, _, key, uid, text, start, first, last, vector, stream, at, symbol, kind, words, mentions in sorted(
@@ -61,29 +47,8 @@ class FalkorTexts:
             found[memory].append(Piece(uid, text, start, first, last, data, *place, key=key))
         return found
 
-    def duplicate_of(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
-        asked = {"hash": memory.content_hash.hex(), "text": memory.text}
-        rows = self._tx.ask(own.DUPLICATES, code_source=CODE_SOURCE, **asked)
-        others = ((uid, thread) for key, uid, thread in rows if key != memory.key and key not in besides)
-        return next((uid for uid, thread in others if thread == memory.thread), None)
-
-    def tombstoned(self, texts: Sequence[str]) -> set[str]:
-        return tombstoned(self._tx, texts)
-
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
-        said = {
-            "text": memory.text,
-            "tags": list(memory.tags),
-            "source": memory.source,
-            "metadata": to_json(dict(memory.metadata)),
-            "content_hash": memory.content_hash.hex(),
-            "updated_at": memory.updated_at,
-            "version": memory.version,
-            "origin": memory.origin,
-            "expires_at": memory.expires_at,
-        }
-        step = own.of_state(own.WRITE_MEMORY, live=memory.trash is None)
-        self._tx.do(step, [{"key": memory.key, "set": said}])
+        self.change_text(memory)
         if pieces is None:
             return []
         self._drop_chunks(memory)
@@ -93,9 +58,6 @@ class FalkorTexts:
 
     def origin_key(self, origin: Origin) -> int | None:
         return origin_key(self._tx, origin)
-
-    def read_again(self, memories: Collection[int]) -> None:
-        self._tx.do(own.READ_AGAIN, sorted(memories))
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
         carrier = StatedIn(memory, list(chunks), origin_key(self._tx, new.origin))
@@ -175,7 +137,3 @@ class FalkorTexts:
     def _are_taken(self, memory: MemoryText, places: Sequence[int | None]) -> bool:
         asked = {"thread": memory.thread, "places": list(places), "memory": memory.key}
         return memory.thread is not None and bool(self._tx.ask(own.ARE_TAKEN, **asked))
-
-
-def _memory(key: int, uid: str, text: str, tags: Sequence[str], source: str, metadata: str, *rest: Any) -> MemoryText:
-    return MemoryText(key, uid, text, tuple(tags), source, mapping(metadata), *rest)

@@ -51,7 +51,7 @@ def to_node(table: str, row: Mapping[str, Any]) -> Row:
         value = row[column]
         if value is not None:
             node[name] = value if kept.as_property is None else kept.as_property(value)
-            if kept.found_by not in ("", name):
+            if kept.found_by not in ("", "ref", name):
                 node[kept.found_by] = str(node[name])  # as the index finds it
     if table == "relation":
         node["told"] = told(row["relation_key"])
@@ -62,7 +62,7 @@ def memory_rows(node: Mapping[str, Any], roots: Mapping[str, int]) -> tuple[Row,
     """The row of a memory, of its tags, and of its file if it has one."""
     listed = node.get("tags")
     tags = [{"tag": tag, "memory": node["key"]} for tag in dict.fromkeys(listed if isinstance(listed, list) else ())]
-    file = to_row("code_file", {**node, "memory": node["key"], "root": roots[node["root"]]}) if "path" in node else None
+    file = to_row("code_file", {**node, "root": roots[node["root"]]}) if "path" in node else None
     return to_row("memory", node), tags, [] if file is None else [file]
 
 
@@ -70,9 +70,7 @@ def memory_node(row: Mapping[str, Any], file: Mapping[str, Any] | None, roots: M
     node = to_node("memory", row)
     if file is None:
         return node
-    of = to_node("code_file", file)
-    del of["memory"]
-    return {**of, **node, "root": roots[file["root"]]}
+    return {**to_node("code_file", file), **node, "root": roots[file["root"]]}
 
 
 def chunk_node(row: Mapping[str, Any]) -> Row:

@@ -7,19 +7,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders
+from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders, shape_of
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import told
-from memsweep.store.rows import Find, Read, Shape, Totals, Values, Where, shape_of
+from memsweep.store.rows import Find, Look, Read, Shape, Tally, Totals, Values, Where
+
+if TYPE_CHECKING:
+    from memsweep.store.views import View
 
 R = TypeVar("R")
 _FOLLOW = """
     MATCH (begin)-[:{kind} {{ref: toString(row.w0)}}]->() MATCH (m)-[s:STATES {{relation: row.w0}}]->(was)
     WHERE was.key <> begin.key CREATE (m)-[:STATES {{relation: row.w0}}]->(begin) DELETE s"""
 """Statements of a fact lead to where it begins."""
+ReadView = Callable[[Sequence[Any]], dict[str, Any]]
+_PLACES = {"chunk": "c", "thread": "t", "origin": "o", "code_scope": "s"}
+_JOINS = {
+    "thread": " OPTIONAL MATCH (t:Thread {ref: toString(m.thread)})",
+    "code_scope": " OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})",
+    "origin": " OPTIONAL MATCH (o:Origin {ref: toString(m.origin)})",
+}
+"""What a memory refers to; its file and the folder of that are with it."""
+_FORMS = {"": "{}", "beginning": "left({}, {})", "length": "size({})"}
 
 
 class FalkorRows:
@@ -38,6 +50,8 @@ class FalkorRows:
             found.append(
                 _in_order(read, len(asked), [*map(decoder(read.row, "node"), rows)]) if isinstance(read, Find) else rows
             )
+            if isinstance(read, Look):
+                found[-1] = [*map(viewed(read.view)[2], rows)]
         return found
 
     def find(self, row: type[R], *where: Where, bin: Bin = "live") -> list[R]:
@@ -130,10 +144,14 @@ class FalkorRows:
 
 def queries_of(read: Read) -> list[Query]:
     """Return a query for each place; none where nothing can be found."""
+    if isinstance(read, Look | Tally):
+        values, shape = _bound(read.view, read.where), shape_of(read.where)
+        seen = _look(read.view, shape) if isinstance(read, Look) else _tally(read.view, read.by, read.sums, shape)
+        return [] if [] in values.values() else [(seen, values)]
     it, _ = declared(read.row)
     if isinstance(read, Totals):
-        values: dict[str, Any] = {"w0": sorted(read.keys)}
-        shape: Shape = ((read.by, "in"),)
+        values = {"w0": sorted(read.keys)}
+        shape = ((read.by, "in"),)
         queries = [_totals(read.row, read.by, read.letters, place) for place in _places(it, shape, read.bin, "any")]
     else:
         values, shape = _bound(it, read.where), shape_of(read.where)
@@ -159,12 +177,12 @@ def _class(rows: Sequence[Any]) -> Any:
     return type(rows[0])
 
 
-def _bound(it: Declaration, where: Sequence[Where]) -> dict[str, Any]:
+def _bound(it: Declaration | View, where: Sequence[Where]) -> dict[str, Any]:
     bound = {}
     for place, (column, op, value) in enumerate(where):
         way = it.column(column).to_node
         if op == "in":
-            bound[f"w{place}"] = sorted(value)
+            bound[f"w{place}"] = sorted(value if way is None else map(way, value))
         elif op not in ("null", "known"):
             bound[f"w{place}"] = value if way is None or value is None else way(value)
     return bound
@@ -388,3 +406,50 @@ def _move(it: Declaration, before: str, after: str) -> str:
         )
     found = f"MATCH {_at(it, Place(before), {'n': ['ref: toString(row.at)']})}"
     return f"{found}{f' REMOVE n:{before} SET n:{after}' if before != after else ''} SET n.trash = row.trash"
+
+
+@cache
+def viewed(view: View) -> tuple[str, str, ReadView]:
+    """Return the columns of a view, what joins them to a memory `m`, and what reads them by name."""
+    from memsweep.model.listing import SHOWN_CHARACTERS  # late: most commands list nothing
+
+    forms = [(_at_view(view, name), each.form) for name, each in view.columns.items()]
+    columns = [_FORMS[form].format(place, SHOWN_CHARACTERS) for place, form in forms]
+    tables = {of.table for of, _, _ in view.columns.values()}
+    return ", ".join(columns), "".join(join for table, join in _JOINS.items() if table in tables), view.reader("node")
+
+
+def _at_view(view: View, name: str) -> str:
+    of, column, _ = view.columns[name]
+    return "m.root" if of.table == "code_root" else f"{_PLACES.get(of.table, 'm')}.{of.in_node(column)}"
+
+
+@cache
+def _look(view: View, shape: Shape) -> str:
+    columns, joins, _ = viewed(view)
+    return f"{_seen(view, shape)}{joins} RETURN {columns}"
+
+
+@cache
+def _tally(view: View, by: tuple[str, ...], sums: tuple[str, ...], shape: Shape) -> str:
+    counted = ", ".join([*(_at_view(view, name) for name in by), "count(m)"])
+    return f"{_seen(view, shape)} RETURN {counted}{''.join(f', sum({_at_view(view, name)})' for name in sums)}"
+
+
+def _seen(view: View, shape: Shape) -> str:
+    """Find memories, or their pieces, by the first condition that an index knows."""
+    unwound, parts = "", list[str]()
+    props = {"m": "", "c": ""}
+    for place, (name, op) in enumerate(shape):
+        at, how = _at_view(view, name), view.columns[name]
+        by = "ref" if how.column == "key" else how.how.found_by
+        if op == "in" and by and not unwound:
+            unwound = f"UNWIND $w{place} AS each "
+            props[at[0]] = f" {{{by}: {'toString(each)' if by == 'ref' else 'each'}}}"
+        elif op in ("null", "known"):
+            parts.append(f"{at} IS {'NOT ' * (op == 'known')}NULL")
+        else:
+            parts.append(f"{at} {'IN' if op == 'in' else op} $w{place}")
+    memory, chunk = f"(m:Memory{props['m']})", f"(c:Chunk{props['c']})"
+    ends = f"{chunk}<-[:HAS_CHUNK]-{memory}" if props["c"] else f"{memory}-[:HAS_CHUNK]->{chunk}"
+    return f"{unwound}MATCH {ends if view.is_of_chunks else memory}{' WHERE ' * bool(parts)}{' AND '.join(parts)}"

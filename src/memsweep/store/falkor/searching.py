@@ -15,7 +15,7 @@ from memsweep.model.search import (
     HeldBack,
     Kind,
     Owner,
-    Passage,
+    Passages,
     Place,
     Statement,
     place_at,
@@ -24,11 +24,12 @@ from memsweep.model.search import (
 )
 from memsweep.store.falkor import cypher, graph_cypher, origin_cypher, origins
 from memsweep.store.falkor.ranking import Ranking
+from memsweep.store.falkor.rows import queries_of, viewed
 from memsweep.store.falkor.transaction import GraphHandle
-from memsweep.store.falkor.wire import Row
 from memsweep.store.falkor.words import any_of
 from memsweep.store.file.words import rare
-from memsweep.store.passage_row import passage_of
+from memsweep.store.rows import Look
+from memsweep.store.views import PIECE, passage_of
 
 _LAST_LETTER = "\U0010ffff"  # comes behind every other
 Where = tuple[str, dict[str, Any]]
@@ -96,21 +97,15 @@ def owner_of(
         return Owner(memory, path, tiers[origin], created_at)
 
 
-def passages(graph: GraphHandle, keys: Sequence[int]) -> dict[int, Passage]:
-    found = {row[0]: _read_passage(row) for row in graph.ask(cypher.PASSAGES, keys=list(keys))}
-    return {key: passage for key, passage in found.items() if passage is not None}
-
-
-def unreadable(graph: GraphHandle, keys: Sequence[int]) -> int:
-    return sum(_read_passage(row) is None for row in graph.ask(cypher.PASSAGES, keys=list(keys)))
-
-
-def _read_passage(row: Row) -> Passage | None:
-    """None if it is damaged: the others can still be had."""
-    try:
-        return passage_of(row, tuple(row[7]))
-    except (TypeError, ValueError, ArithmeticError):
-        return None
+def passages(graph: GraphHandle, keys: Sequence[int]) -> Passages:
+    found, read = Passages(), viewed(PIECE)[2]
+    asked = queries_of(Look(PIECE, (("key", "in", keys),)))
+    for row in graph.ask_all(*asked)[0] if asked else ():
+        try:
+            found[row[0]] = passage_of(read(row))
+        except (TypeError, ValueError, ArithmeticError):  # the others can still be had
+            found.damaged += 1
+    return found
 
 
 def where_of(graph: GraphHandle, filters: Filters) -> Where:

@@ -20,13 +20,14 @@ from memsweep.model.times import to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.falkor import context_cypher, gc_cypher
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.items import FalkorItems, tombstoned
+from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.loaded_segments import LoadedSegments
 from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.origins import about, origin_key
 from memsweep.store.falkor.row_codec import name_in, segment_links, segment_names
 from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
+from memsweep.store.forgotten import tombstoned
 from memsweep.store.plans import CONTEXT
 from memsweep.store.ports.segments import Summary
 from memsweep.store.ports.windows import OriginOf
@@ -143,7 +144,7 @@ class FalkorWindow:
         return self.find(wanted).keys() | self._segments.trashed(wanted)
 
     def tombstoned(self, texts: Sequence[str]) -> set[str]:
-        return tombstoned(self._asked, texts)
+        return tombstoned(FalkorRows(self._asked), texts)
 
     def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
         first, last = self._next[generation], self._read_turns

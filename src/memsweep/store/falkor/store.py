@@ -15,7 +15,7 @@ from memsweep.model.search import (
     HeldBack,
     Kind,
     Owner,
-    Passage,
+    Passages,
     Place,
     Statement,
 )
@@ -39,11 +39,13 @@ from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.reembedding import FalkorReembedding
+from memsweep.store.falkor.rows import queries_of, viewed
 from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
-from memsweep.store.memory_row import memory_of
+from memsweep.store.rows import Look
+from memsweep.store.views import WHOLE, memory_of
 
 
 class FalkorStore:
@@ -89,14 +91,17 @@ class FalkorStore:
         return done
 
     def memory(self, memory_id: str) -> Memory | None:
-        of_itself = (cypher.GET_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY)
-        asked = (*of_itself, superseding_cypher.OLDER, superseding_cypher.NEWER)
-        found, things, changes, older, newer = self._graph.ask_all(*((query, {"id": memory_id}) for query in asked))
+        whole = queries_of(Look(WHOLE, (("id", "=", memory_id),)))
+        chain = superseding_cypher.OLDER, superseding_cypher.NEWER
+        beside = (cypher.CHUNKS_OF_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY, *chain)
+        found, chunks, things, changes, older, newer = self._graph.ask_all(
+            *whole, *((query, {"id": memory_id}) for query in beside)
+        )
         if not found:
             return None
-        tags = found[0][3]
         revised = tuple(changes[0]) if changes else (0, None)
-        return memory_of(found[0], tags, things=things, changes=revised, older=older, newer=newer)
+        shown = viewed(WHOLE)[2](found[0])
+        return memory_of(shown, chunks[0][0], things=things, changes=revised, older=older, newer=newer)
 
     def stats(self) -> Stats:
         counted = (cypher.COUNT_MEMORIES, cypher.COUNT_CHUNKS, cypher.COUNT_ENTITIES, cypher.COUNT_RELATIONS)
@@ -151,11 +156,8 @@ class FalkorStore:
     def count_held_back(self, back: HeldBack) -> int:
         return searching.count_held_back(self._graph, back)
 
-    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+    def passages(self, keys: Sequence[int]) -> Passages:
         return searching.passages(self._graph, keys)
-
-    def unreadable(self, keys: Sequence[int]) -> int:
-        return searching.unreadable(self._graph, keys) if keys else 0
 
     def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
         self._graph.mark(cypher.MARK_SEEN, seen=[[memory_id, to_micros(at)] for memory_id, at in seen.items()])

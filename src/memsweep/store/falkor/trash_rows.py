@@ -8,10 +8,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from memsweep.model.code import other_places
 from memsweep.model.ids import findable
 from memsweep.model.selection import Selection
-from memsweep.store.falkor import code, code_cypher, cypher, memory_act_cypher, trash_cypher
+from memsweep.store.falkor import code_cypher, cypher, memory_act_cypher, trash_cypher
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.trash import Clash, Clashes, SameText, TrashedChunk
+from memsweep.store.things.code import CodeRootRow
 
 
 class FalkorTrash:
@@ -50,7 +52,7 @@ class FalkorTrash:
 
     def _indexed_again(self, files: Sequence[Row]) -> list[Clash]:
         """A file may be known by another root, under another path."""
-        roots = code.roots(self._tx) if files else []
+        roots = [root.path for root in FalkorRows(self._tx).find(CodeRootRow)] if files else []
         at: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
         for key, uid, root, path in files:
             for place in ((root, path), *other_places(root, path, roots)):

@@ -29,13 +29,15 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.falkor import cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.items import about_tombstones, tombstoned
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of, sole
 from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.rows import FalkorRows, queries_of
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of
+from memsweep.store.forgotten import about as about_forgotten
+from memsweep.store.forgotten import tombstoned
 from memsweep.store.refusals import is_first_model, tombstoned_text
 
 
@@ -63,7 +65,7 @@ def about(new: NewMemory) -> list[Query]:
     names = {"names": keys_of(named)}
     return [
         *about_same_text(new.draft, new.content_hash),
-        about_tombstones(new.draft.said),
+        *queries_of(about_forgotten(new.draft.said)),
         *superseding.about(new),
         *([(cypher.ENTITIES_NAMED, names), (cypher.ENTITIES_ONCE_NAMED, names)] if named else ()),
         *([(cypher.NAMES_SEEN, {"names": keys_of(by_rule)})] if by_rule else ()),
@@ -84,7 +86,7 @@ def _names_of(mentions: Sequence[NewMention], facts: Sequence[NewFact]) -> tuple
 
 def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     """A memory that nobody has said yet."""
-    if tombstoned(tx, new.draft.said):
+    if tombstoned(FalkorRows(tx), new.draft.said):
         raise tombstoned_text()
     claim_model(tx, model)
     origin = origin_key(tx, new.origin)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from memsweep.model.code_roots import CodeRoot
 from memsweep.model.counts import RawCounts
 from memsweep.model.listing import ListedMemory, ListFilters
 
@@ -18,6 +17,3 @@ class Overview(Protocol):
 
     def counts(self, first_day: int) -> RawCounts:
         """Of the live memories, at one moment; by day from one on, which is counted from 1970."""
-
-    def code_roots(self) -> tuple[CodeRoot, ...]:
-        """The folders that were indexed, with their files and runs."""

@@ -13,7 +13,7 @@ from memsweep.model.search import (
     HeldBack,
     Kind,
     Owner,
-    Passage,
+    Passages,
     Place,
     Statement,
 )
@@ -52,11 +52,7 @@ class SearchIndex(Protocol):
     def count_held_back(self, back: HeldBack) -> int:
         """How many live memories are in quarantine."""
 
-    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
-        """Those that are live and can be read."""
-
-    def unreadable(self, keys: Sequence[int]) -> int:
-        """How many of these are live and damaged."""
+    def passages(self, keys: Sequence[int]) -> Passages: ...
 
     def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
         """For each text, the words of the query that it contains, as the full-text index sees them."""

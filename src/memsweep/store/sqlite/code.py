@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from operator import attrgetter
 
 import apsw
 
 from memsweep.model.code import (
-    LISTED,
     CodeLink,
-    CodeTotals,
     FileChunk,
-    FileSkip,
     FileWrite,
-    KnownFile,
     Listing,
     RunEnd,
     are_one,
@@ -30,46 +26,27 @@ from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
-from memsweep.store.code_values import StoredChunk, code_totals, compare_chunks, known_file
+from memsweep.store.code_files import CodeFiles, RunWrites, ensure_root, keep_listed
+from memsweep.store.code_values import StoredChunk, compare_chunks
 from memsweep.store.file.connect import Pool, insert, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.journals import note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.sqlite import code_sql, sql
-from memsweep.store.sqlite.items import tombstoned
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.rows import SqliteRows
+from memsweep.store.sqlite.rows import PoolRows, SqliteRows
 from memsweep.store.things.graph import RelationRow
 
 NewId = Callable[[str], str]
+REFER = attrgetter("key")
 
 
-class SqliteCodeFiles:
-    """Implements `memsweep.store.ports.code.CodeFiles`."""
+class SqliteCodeFiles(CodeFiles):
+    """Implements `memsweep.store.code_files.CodeFiles`."""
 
     def __init__(self, pool: Pool) -> None:
+        super().__init__(PoolRows(pool), REFER)
         self._pool = pool
-
-    def roots(self) -> list[str]:
-        with self._pool.reading() as db:
-            return [path for (path,) in db.execute(code_sql.ROOTS)]
-
-    def files(self, root: str) -> list[KnownFile]:
-        with self._pool.reading() as db:
-            key = one(db, sql.ROOT_ID, (root,))
-            rows = [*db.execute(sql.CODE_FILES, (key,)), *db.execute(sql.CODE_SKIPS, (key,))]
-            return [known_file(*each) for each in rows]
-
-    def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
-        found: dict[str, set[bytes]] = defaultdict(set)
-        with self._pool.reading() as db:
-            for uid, digest in db.execute(sql.CHUNK_HASHES, (json.dumps(list(memory_ids)),)):
-                found[uid].add(digest)
-        return found
-
-    def tombstoned(self, texts: Sequence[str]) -> set[str]:
-        with self._pool.reading() as db:
-            return tombstoned(db, texts)
 
     def write(
         self,
@@ -86,24 +63,21 @@ class SqliteCodeFiles:
         with self._pool.writing() as db:
             claim_model(db, model)
             refuse_doubles(db, root, files)
-            key, names = root_key(db, root), Names(db, at, new_id, files, origin)
+            key, names = ensure_root(SqliteRows(db), root).key, Names(db, at, new_id, files, origin)
             _settle(db, set().union(*[_write_file(db, key, file, names, at) for file in files]))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
         with self._pool.writing() as db:
-            _end_run(db, run, now)
-
-    def totals(self, root: str) -> CodeTotals:
-        with self._pool.reading() as db:
-            rows = list(db.execute(sql.CODE_TOTALS, (one(db, sql.ROOT_ID, (root,)),)))
-            return code_totals(rows, one(db, sql.COUNT_STALE))
+            RunWrites(SqliteRows(db), run, now, REFER).write()
+            if (event := run.event(now)) is not None:
+                add_event(db, event)
 
 
 def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -> None:
     """A file that is new to this root may have become another root's since it was looked for."""
     known = {uid for (uid,) in db.execute(code_sql.KNOWN_IDS, (json.dumps([file.memory_id for file in files]),))}
     places = [f"{root.rstrip('/')}/{file.path}" for file in files if file.memory_id not in known]
-    bound = {"places": json.dumps(places), "root": root_key(db, root)}
+    bound = {"places": json.dumps(places), "root": ensure_root(SqliteRows(db), root).key}
     if places and (found := one(db, code_sql.KNOWN_ELSEWHERE, bound)) is not None:
         raise file_removed_meanwhile(found)
 
@@ -128,48 +102,10 @@ def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, n
     db.execute(sql.SET_CODE_FILE, values)
     db.execute(sql.DROP_CODE_SKIP, (root, file.path))
     if file.taken_from is not None:
-        _keep_listed(db, Listing(*file.taken_from, file.language))
+        keep_listed(SqliteRows(db), [Listing(*file.taken_from, file.language)], REFER)
     chunks = _write_chunks(db, memory, file.chunks)
     _write_mentions(db, memory, {(chunks[symbol.chunk], names.key(symbol.thing)) for symbol in file.symbols})
     return _write_links(db, memory, file.links, names, now)
-
-
-def _keep_listed(db: apsw.Connection, file: Listing) -> None:
-    db.execute(sql.SET_CODE_SKIP, (root_key(db, file.root), file.path, file.language, "0:0", LISTED, 0))
-
-
-def _end_run(db: apsw.Connection, run: RunEnd, now: datetime) -> None:
-    """Staleness and verification, all at once: what a reader sees is one complete run or the one before."""
-    at = to_micros(now)
-    root = root_key(db, run.root)
-    if one(db, sql.COUNT_LIVE, (json.dumps(run.verified),)) < len(run.verified):
-        raise file_removed_meanwhile(run.root)
-    db.execute(sql.ADD_SCOPE, (root, run.scope))
-    scope = one(db, sql.SCOPE_ID, (root, run.scope))
-    db.executemany(sql.SET_STALE, [(1, None, uid) for uid in run.gone])
-    db.executemany(sql.SET_STALE, [(0, at, uid) for uid in run.returned])
-    db.executemany(sql.MARK_CODE_FILE, [(m.stamp, m.digest, m.read_at_ns, uid) for uid, m in run.marks.items()])
-    db.executemany(sql.DROP_CODE_SKIP, [(root, path) for path in run.forgotten_skips])
-    db.executemany(sql.SET_CODE_SKIP, [_skip_row(root, skip) for skip in run.skips])
-    db.execute(sql.DOUBT_CODE_FILES, {"scope": scope, "ids": json.dumps(run.doubtful)})
-    if one(db, sql.OTHER_SCOPE, (root, scope)):
-        db.execute(sql.VERIFY_CODE_FILES, {"scope": scope, "root": root, "ids": json.dumps(run.verified)})
-    for each in run.handed_over:
-        other = root_key(db, each.root)
-        db.execute(code_sql.HAND_OVER, {"root": other, "path": each.path, "memory": each.memory_id})
-        db.execute(sql.DROP_CODE_SKIP, (other, each.path))
-    for mark in run.listed:
-        _keep_listed(db, mark)
-    db.execute(sql.SCOPE_VERIFIED, (at, scope))
-    db.execute(sql.SET_ROOT_TOTAL, (run.total_files, root))
-    if (event := run.event(now)) is not None:
-        add_event(db, event)
-
-
-def root_key(db: apsw.Connection, root: str) -> int:
-    db.execute(sql.ADD_ROOT, (root,))
-    found: int = one(db, sql.ROOT_ID, (root,))
-    return found
 
 
 def _memory(db: apsw.Connection, file: FileWrite, now: int, origin: int | None) -> int:
@@ -181,10 +117,6 @@ def _memory(db: apsw.Connection, file: FileWrite, now: int, origin: int | None) 
     if one(db, sql.MEMORY_KEY, (file.memory_id,)) is not None:
         raise file_removed_meanwhile(file.path)
     return insert(db, sql.ADD_CODE_MEMORY, {**values, "uid": file.memory_id, "source": CODE_SOURCE})
-
-
-def _skip_row(root: int, skip: FileSkip) -> tuple[int | str, ...]:
-    return root, skip.path, skip.language, skip.mark.stamp, skip.mark.digest, skip.mark.read_at_ns
 
 
 def _write_chunks(db: apsw.Connection, memory: int, chunks: Sequence[FileChunk]) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-ROOTS = "select path from code_root order by id"
 KNOWN_IDS = "select uid from memory where uid in (select value from json_each(?)) and trash is null"
 # What other roots call these files, where they are live memories of those; in this order each step is a lookup.
 KNOWN_ELSEWHERE = """
@@ -12,10 +11,6 @@ KNOWN_ELSEWHERE = """
     cross join code_file as other on other.root = root.id
       and other.path = substr(place.value, length(rtrim(root.path, '/')) + 2)
     cross join memory on memory.id = other.memory and memory.trash is null limit 1"""
-# So that the root that has it now reads it anew: its names are other ones there.
-HAND_OVER = """
-    update code_file set root = :root, path = :path, digest = ''
-    where memory = (select id from memory where uid = :memory and trash is null)"""
 ANY_CASE = "select exists (select 1 from entity where trash is null and name_key >= char(31) and name_key < ' ')"
 NAME_OF = "select name from entity where id = ?"
 # By files that are not written now, in the trash or not; and whether a person named it.

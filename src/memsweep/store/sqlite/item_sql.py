@@ -78,5 +78,3 @@ TRASH = {
     for kind in ("memory", "chunk", "entity", "relation")
 }
 PIN = {kind: f"update {kind} set pinned = ?, version = version + 1 where id = ?" for kind in ("memory", "entity")}
-
-TOMBSTONED = "select lower(hex(hash)) from tombstone where hash in (select unhex(value) from json_each(?))"

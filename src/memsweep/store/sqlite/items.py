@@ -12,7 +12,6 @@ from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.selection import Selection
-from memsweep.store import forgotten
 from memsweep.store.file.connect import one, row
 from memsweep.store.file.words import any_of, having
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
@@ -117,10 +116,6 @@ class SqliteItems:
 
     def _rows(self, statement: str, keys: Collection[int]) -> list[Any]:
         return self._db.execute(statement, {"keys": json.dumps(list(keys))}).fetchall() if keys else []
-
-
-def tombstoned(db: apsw.Connection, texts: Sequence[str]) -> set[str]:
-    return forgotten.tombstoned(texts, lambda hashes: db.execute(item_sql.TOMBSTONED, (json.dumps(hashes),)))
 
 
 def _described_relation(

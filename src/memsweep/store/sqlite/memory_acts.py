@@ -12,8 +12,7 @@ from memsweep.model.superseding import Pair, bases_from, bases_text
 from memsweep.store.ports.memory_acts import Link, MemoryActRows, MentionAt, MentionRow, PlacedMention
 from memsweep.store.sqlite import memory_act_sql as own
 from memsweep.store.sqlite import sql, superseding_sql
-from memsweep.store.sqlite.lists import as_list
-from memsweep.store.sqlite.rows import SqliteRows
+from memsweep.store.sqlite.rows import SqliteRows, as_list
 
 
 class SqliteMemoryActs(MemoryActRows):

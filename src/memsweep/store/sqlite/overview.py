@@ -8,14 +8,13 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.code_roots import CodeRoot, code_roots
 from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
 from memsweep.model.listing import ListedMemory, ListFilters
 from memsweep.model.origin import stored_origin
-from memsweep.model.stored import texts
 from memsweep.store.file.connect import Pool, one, row
-from memsweep.store.listed import read_listed
-from memsweep.store.sqlite import code_sql, overview_sql
+from memsweep.store.sqlite import overview_sql
+from memsweep.store.sqlite.rows import viewed
+from memsweep.store.views import LISTED, read_listed
 
 _RARE = 2000
 
@@ -30,8 +29,9 @@ class SqliteOverview:
         below = [] if before is None else [before]
         with self._pool.reading() as db:
             where, values = _passing(db, asked)
-            rows = db.execute(overview_sql.page(where, after_another=bool(below)), [*values, *below, limit])
-            return {row[0]: read_listed(row, texts) for row in rows}
+            page = overview_sql.page(where, after_another=bool(below))
+            rows: Iterable[Any] = db.execute(page, [*values, *below, limit])
+            return read_listed(viewed(LISTED)[2], rows)
 
     def count(self, asked: ListFilters) -> int:
         with self._pool.reading() as db:
@@ -56,12 +56,6 @@ class SqliteOverview:
                 expiring=expiring,
                 superseded=superseded,
             )
-
-    def code_roots(self) -> tuple[CodeRoot, ...]:
-        with self._pool.reading() as db:
-            paths = [path for (path,) in db.execute(code_sql.ROOTS)]
-            files: Iterable[Any] = db.execute(overview_sql.CODE_FILES).fetchall()
-            return code_roots(paths, files, db.execute(overview_sql.CODE_RUNS))
 
 
 def _passing(db: apsw.Connection, asked: ListFilters) -> tuple[str, list[Any]]:

@@ -9,12 +9,14 @@ from dataclasses import replace
 from typing import Any
 
 from memsweep.model.counts import DAY_MICROS
-from memsweep.model.listing import SHOWN_CHARACTERS, ListFilters
+from memsweep.model.listing import ListFilters
 from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.search import HeldBack
 from memsweep.store.sqlite import origin_sql
+from memsweep.store.sqlite.rows import viewed
 from memsweep.store.sqlite.search_sql import EXPIRED, HELD_BACK, condition, held_values
 from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
+from memsweep.store.views import LISTED
 
 _LISTED = "from memory indexed by memory_by_number where trash is null"
 _SUPERSEDED = """memory.id in (
@@ -73,13 +75,11 @@ def passing(asked: ListFilters, *, rare_tag: bool) -> tuple[str, list[Any]]:
 
 def page(where: str, *, after_another: bool) -> str:
     before = " and memory.id < ?" if after_another else ""
+    columns, joins, _ = viewed(LISTED)
     return f"""
     with listed as materialized (select id {_LISTED}{where}{before} order by id desc limit ?)
-    select memory.id, memory.uid, substr(text, 1, {SHOWN_CHARACTERS}), length(text), tags, source, created_at,
-           updated_at, expires_at, stale, pinned, not {NOT_SUPERSEDED}, released_at, code_file.path, language,
-           {origin_sql.FIELDS}
-    from listed join memory on memory.id = listed.id left join origin on origin.id = memory.origin
-    left join code_file on code_file.memory = memory.id order by memory.id desc"""
+    select {columns}, not {NOT_SUPERSEDED} from listed join memory on memory.id = listed.id{joins}
+    order by memory.id desc"""
 
 
 # What was made before the first day counts as of the day before it.
@@ -100,13 +100,6 @@ STATES = f"""
 LANGUAGES = """
     select language, count(*) from code_file join memory indexed by memory_by_number
     on memory.id = code_file.memory and trash is null and not stale group by language"""
-CODE_FILES = """
-    select code_root.path, language, stale, count(*), sum(lines) from code_file
-    join code_root on code_root.id = code_file.root
-    join memory indexed by memory_by_number on memory.id = code_file.memory and trash is null
-    group by code_root.id, language, stale"""
-CODE_RUNS = """
-    select path, filters, runs, verified_at from code_scope join code_root on code_root.id = root"""
 
 
 def count(where: str) -> str:

@@ -5,26 +5,11 @@ from __future__ import annotations
 _KEYS = "(select value from json_each(:keys))"
 COUNT_OF_MEMORY = "select count(*), max(at) from revision where kind = 'memory' and item = ?"
 
-_MEMORY = """
-    select id, uid, text, tags, source, metadata, updated_at, version, thread, trash, origin, expires_at, created_at
-    from memory"""
-MEMORIES = f"{_MEMORY} where id in {_KEYS}"
-PAGE = f"{_MEMORY} where id > :after order by id limit :limit"
-SINCE = f"{_MEMORY} where updated_at >= :at and source <> :code_source order by id"
-READ_AGAIN = f"update code_file set digest = '' where memory in {_KEYS}"
 PIECES = f"""
     select chunk.memory, chunk.uid, text, start, first_line, last_line, vector.data, stream, stream_position, symbol,
            symbol_kind, words, (select json_group_array(json_array(entity, origin)) from mention
                                 where mention.chunk = chunk.id), chunk.id
     from chunk left join vector on vector.chunk = chunk.id where memory in {_KEYS} order by memory, position"""
-DUPLICATE = """
-    select uid from memory where content_hash = :hash and trash is null and source <> :code_source
-      and thread is :thread and text = :text and id not in (select value from json_each(:besides)) limit 1"""
-
-WRITE_MEMORY = """
-    update memory set text = ?, tags = ?, source = ?, metadata = ?, content_hash = ?, updated_at = ?, version = ?,
-                      origin = ?, expires_at = ?
-    where id = ?"""
 DROP_TAGS = "delete from memory_tag where memory = ?"
 UNINDEX = """
     insert into chunk_fts (chunk_fts, rowid, text)

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 import apsw
 
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
+from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
-from memsweep.model.stored import mapping, texts, to_json
+from memsweep.model.stored import to_json
 from memsweep.model.text import content_hash
-from memsweep.model.times import to_micros
-from memsweep.store.file.connect import insert, one
+from memsweep.store.file.connect import insert
 from memsweep.store.file.meta import read_model
 from memsweep.store.journals import Revisions
 from memsweep.store.sqlite import context_sql, revision_sql, sql, writing
-from memsweep.store.sqlite.items import tombstoned
-from memsweep.store.sqlite.lists import as_list
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.rows import SqliteRows
+from memsweep.store.sqlite.rows import SqliteRows, as_list
 from memsweep.store.sqlite.trash_rows import forget_chunks
+from memsweep.store.texts import Texts
 
 
 class SqliteRevisions(Revisions):
@@ -41,30 +38,15 @@ class SqliteRevisions(Revisions):
             self._db.execute(context_sql.MERGE_WORDS)
 
 
-class SqliteTexts:
-    """Implements `memsweep.store.ports.revisions.TextRows`."""
+class SqliteTexts(Texts):
+    """Implements `memsweep.store.texts.Texts`."""
 
     def __init__(self, db: apsw.Connection) -> None:
+        super().__init__(SqliteRows(db))
         self._db = db
 
     def model(self) -> EmbeddingModel | None:
         return read_model(self._db)
-
-    def at(self, memories: Collection[int]) -> dict[int, MemoryText]:
-        return {row.key: row for row in self._memories(revision_sql.MEMORIES, {"keys": as_list(memories)})}
-
-    def page(self, after: int, limit: int) -> list[MemoryText]:
-        return self._memories(revision_sql.PAGE, {"after": after, "limit": limit})
-
-    def since(self, at: datetime) -> list[MemoryText]:
-        return self._memories(revision_sql.SINCE, {"at": to_micros(at), "code_source": CODE_SOURCE})
-
-    def _memories(self, statement: str, asked: Mapping[str, Any]) -> list[MemoryText]:
-        rows: list[Any] = self._db.execute(statement, asked).fetchall()
-        return [
-            MemoryText(key, uid, text, texts(tags), source, mapping(metadata), *rest)
-            for key, uid, text, tags, source, metadata, *rest in rows
-        ]
 
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         rows: list[Any] = self._db.execute(revision_sql.PIECES, {"keys": as_list(memories)}).fetchall()
@@ -75,20 +57,8 @@ class SqliteTexts:
             found[memory].append(piece)
         return found
 
-    def duplicate_of(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
-        asked = {"hash": memory.content_hash, "thread": memory.thread, "text": memory.text, "code_source": CODE_SOURCE}
-        found: str | None = one(self._db, revision_sql.DUPLICATE, {**asked, "besides": as_list({memory.key, *besides})})
-        return found
-
-    def tombstoned(self, texts: Sequence[str]) -> set[str]:
-        return tombstoned(self._db, texts)
-
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
-        said = (memory.text, to_json(memory.tags), memory.source, to_json(dict(memory.metadata)), memory.content_hash)
-        self._db.execute(
-            revision_sql.WRITE_MEMORY,
-            (*said, memory.updated_at, memory.version, memory.origin, memory.expires_at, memory.key),
-        )
+        self.change_text(memory)
         self._db.execute(revision_sql.DROP_TAGS, (memory.key,))
         self._db.executemany(sql.ADD_TAG, [(tag, memory.key) for tag in memory.tags])
         if pieces is None:
@@ -99,9 +69,6 @@ class SqliteTexts:
 
     def origin_key(self, origin: Origin) -> int | None:
         return origin_key(self._db, origin)
-
-    def read_again(self, memories: Collection[int]) -> None:
-        self._db.execute(revision_sql.READ_AGAIN, {"keys": as_list(memories)})
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
         carrier = StatedIn(memory, list(chunks), origin_key(self._db, new.origin))

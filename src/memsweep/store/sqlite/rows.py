@@ -7,15 +7,20 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders
-from memsweep.store.rows import Find, Read, Shape, Totals, Values, Where, shape_of
+from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders, shape_of
+from memsweep.store.rows import Find, Look, Read, RowReads, Shape, Tally, Totals, Values, Where
 from memsweep.store.sqlite import context_sql
 
+if TYPE_CHECKING:
+    from memsweep.store.file.connect import Pool
+    from memsweep.store.views import View
+
 R = TypeVar("R")
+ReadView = Callable[[Sequence[Any]], dict[str, Any]]
 _OPS = {
     "=": "= ?",
     "<>": "<> ?",
@@ -31,7 +36,35 @@ _FOLLOW = f"""
     update mention set trash = coalesce((select trash from chunk where chunk.id = mention.chunk),
                                         (select trash from entity where entity.id = mention.entity))
     where {{}} in {_KEYS}"""
+_JOINS = {
+    "thread": " left join thread on thread.id = memory.thread",
+    "origin": " left join origin on origin.id = memory.origin",
+    "code_file": " left join code_file on code_file.memory = memory.id",
+    "code_root": " left join code_root on code_root.id = code_file.root",
+    "code_scope": " left join code_scope on code_scope.id = code_file.scope",
+}
+"""What a memory refers to."""
+_FORMS = {"": "{}", "beginning": "substr({}, 1, {})", "length": "length({})"}
 _BINS = {"live": "trash is null", "trash": "trash is not null"}
+
+
+def as_list(values: Iterable[Any]) -> str:
+    """Return a set of keys as JSON, which a statement takes apart again."""
+    return json.dumps(sorted(values))
+
+
+class PoolRows(RowReads):
+    """Reads that are each one moment."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def ask(self, *reads: Read) -> list[list[Any]]:
+        with self._pool.reading() as db:
+            return SqliteRows(db).ask(*reads)
+
+    def find(self, row: type[R], *where: Where, bin: Bin = "live") -> list[R]:
+        return self.ask(Find(row, where, bin))[0]
 
 
 class SqliteRows:
@@ -47,6 +80,8 @@ class SqliteRows:
         return self._answer(Find(row, where, bin))
 
     def _answer(self, read: Read) -> list[Any]:
+        if isinstance(read, Look | Tally):
+            return self._seen(read)
         if isinstance(read, Totals):
             return self._db.execute(_totals(read), (json.dumps(sorted(read.keys)),)).fetchall()
         if _is_empty(read.where):
@@ -58,6 +93,15 @@ class SqliteRows:
         how = (read.order, read.newest, bool(read.limit))
         statement, decode = _select(read.row, shape_of(read.where), read.bin, read.near, *how)
         return [*map(decode, self._db.execute(statement, (*bound, read.limit) if read.limit else bound))]
+
+    def _seen(self, read: Look | Tally) -> list[Any]:
+        if _is_empty(read.where):
+            return []
+        bound = _bound(read.view, read.where)
+        if isinstance(read, Tally):
+            return self._db.execute(_tally(read.view, read.by, read.sums, shape_of(read.where)), bound).fetchall()
+        said, decode = _look(read.view, shape_of(read.where))
+        return [*map(decode, self._db.execute(said, bound))]
 
     def add(self, rows: Sequence[Any], *, beside: str = "") -> Sequence[int]:
         if not rows:
@@ -134,12 +178,13 @@ def _class(rows: Sequence[Any]) -> Any:
     return type(rows[0])
 
 
-def _bound(it: Declaration, where: Sequence[Where]) -> tuple[Any, ...]:
+def _bound(it: Declaration | View, where: Sequence[Where]) -> tuple[Any, ...]:
     bound = []
     for column, op, value in where:
         way = it.column(column).to_file
         if op == "in":
-            bound.append(json.dumps(sorted(value)))
+            is_blob = it.column(column).sql == "blob"
+            bound.append(json.dumps(sorted(each.hex() for each in value) if is_blob else sorted(value)))
         elif op not in ("null", "known"):
             bound.append(value if way is None or value is None else way(value))
     return tuple(bound)
@@ -150,6 +195,8 @@ def _conditions(it: Declaration, shape: Shape, bin: Bin = "any", near: Bin = "an
     parts = []
     for column, op in shape:
         said = _OPS.get(op) or f"{op} ?"
+        if op == "in" and it.column(column).sql == "blob":
+            said = said.replace("select value", "select unhex(value)")
         if near != "any" and (to := it.target(column)) is not None:
             said = f"in (select id from {to.table} where id {said} and {_BINS[near]})"
         parts.append(f"{_name(it, column)} {said}")
@@ -244,3 +291,45 @@ def _update(it: Declaration, names: tuple[str, ...], shape: Shape, *, raised: bo
     if raised and "version" in it.columns and "version" not in names:
         said.append("version = version + 1")
     return f"update {it.table} set {', '.join(said)}{_conditions(it, shape)}"
+
+
+@cache
+def viewed(view: View) -> tuple[str, str, ReadView]:
+    """Return the columns of a view, what joins them to `memory`, and what reads them by name."""
+    from memsweep.model.listing import SHOWN_CHARACTERS  # late: most commands list nothing
+
+    names = [(f"{of.table}.{of.in_file(name)}", form) for of, name, form in view.columns.values()]
+    columns = [_FORMS[form].format(name, SHOWN_CHARACTERS) for name, form in names]
+    tables = {of.table for of, _, _ in view.columns.values()}
+    return ", ".join(columns), "".join(join for table, join in _JOINS.items() if table in tables), view.reader("file")
+
+
+@cache
+def _look(view: View, shape: Shape) -> tuple[str, ReadView]:
+    columns, joins, read = viewed(view)
+    start = "memory"
+    if view.is_of_chunks:
+        start = "chunk join memory on memory.id = chunk.memory and memory.trash is null"
+    return f"select {columns} from {start}{joins}{_view_conditions(view, shape)}", read
+
+
+@cache
+def _tally(view: View, by: tuple[str, ...], sums: tuple[str, ...], shape: Shape) -> str:
+    """Where no file is asked for, of an index in which no text stands."""
+    _, joins, _ = viewed(view)
+    is_plain = all(view.columns[name].of.table == "memory" for name in (*by, *sums, *(name for name, _ in shape)))
+    start = "memory indexed by memory_by_number" if is_plain else f"memory{joins}"
+    summed = "".join(f", total({_at(view, name)})" for name in sums)
+    grouped = ", ".join(_at(view, name) for name in by)
+    return f"select {grouped}, count(*){summed} from {start}{_view_conditions(view, shape)} group by {grouped}"
+
+
+def _at(view: View, name: str) -> str:
+    of, column, _ = view.columns[name]
+    return f"{of.table}.{of.in_file(column)}"
+
+
+def _view_conditions(view: View, shape: Shape) -> str:
+    parts = [f"{_at(view, name)} {_OPS.get(op) or f'{op} ?'}" for name, op in shape]
+    parts.append(f"{'chunk' if view.is_of_chunks else 'memory'}.trash is null")
+    return f" where {' and '.join(parts)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from memsweep.model.conditions import Condition, kind_of
@@ -243,3 +244,8 @@ def at_places(where: str) -> str:
         " join chunk on chunk.stream = wanted.value >> 32 and chunk.stream_position = wanted.value & 0xffffffff"
         f" where chunk.trash is null{where}"
     )
+
+
+def as_numbers(keys: Iterable[int]) -> str:
+    """Keys as a JSON list, in their order; whole numbers look alike in Python, which takes half as long."""
+    return str(list(keys))

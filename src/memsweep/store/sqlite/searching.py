@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
@@ -17,25 +16,23 @@ from memsweep.model.search import (
     Filters,
     Kind,
     Owner,
-    Passage,
+    Passages,
     Place,
     Statement,
     statement,
 )
-from memsweep.model.stored import texts
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.suspects import SUSPECTS
 from memsweep.store.file.words import any_of, depth_of
-from memsweep.store.passage_row import passage_of
 from memsweep.store.refusals import other_query_model
-from memsweep.store.sqlite import graph_sql, search_sql, sql, superseding_sql
-from memsweep.store.sqlite.lists import as_numbers
-from memsweep.store.sqlite.live_words import Hidden, hidden_chunks, scores, totals
+from memsweep.store.rows import Look
+from memsweep.store.sqlite import graph_sql, search_sql, superseding_sql
+from memsweep.store.sqlite.search_sql import as_numbers
+from memsweep.store.sqlite.words import Hidden, hidden_chunks, scores, totals
 
 if TYPE_CHECKING:
-    from memsweep.store.sqlite.cosines import Cosines
-    from memsweep.store.sqlite.vectors import VectorIndex
+    from memsweep.store.sqlite.vectors import Cosines, VectorIndex
     from memsweep.store.sqlite.words import WordQuery
 
 
@@ -93,24 +90,25 @@ def owners(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Owner]:
     return {key: Owner(*rest) for key, *rest in rows}
 
 
-def passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
+def passages(db: apsw.Connection, keys: Sequence[int]) -> Passages:
     try:
         return _passages(db, keys)
     except SUSPECTS:  # one of them is damaged, and the others can still be had
-        found: dict[int, Passage] = {}
+        found = Passages()
         for key in keys:
-            with contextlib.suppress(*SUSPECTS):
+            try:
                 found |= _passages(db, [key])
+            except SUSPECTS:
+                found.damaged += 1
         return found
 
 
-def live_count(db: apsw.Connection, keys: Sequence[int]) -> int:
-    found: int = one(db, sql.LIVE_COUNT, (as_numbers(keys),))
-    return found
+def _passages(db: apsw.Connection, keys: Sequence[int]) -> Passages:
+    from memsweep.store.sqlite.rows import SqliteRows  # late: not every search shows something
+    from memsweep.store.views import PIECE, passage_of
 
-
-def _passages(db: apsw.Connection, keys: Sequence[int]) -> dict[int, Passage]:
-    return {row[0]: passage_of(row, texts(row[7])) for row in db.execute(sql.PASSAGES, (as_numbers(keys),))}
+    (found,) = SqliteRows(db).ask(Look(PIECE, (("key", "in", keys),)))
+    return Passages((row["key"], passage_of(row)) for row in found)
 
 
 def _found_by_words(

@@ -19,6 +19,7 @@ from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.words import any_of, words_of
+from memsweep.store.forgotten import tombstoned
 from memsweep.store.plans import CONTEXT
 from memsweep.store.ports.segments import Summary
 from memsweep.store.ports.windows import OriginOf
@@ -26,10 +27,9 @@ from memsweep.store.receipts import Plans
 from memsweep.store.refusals import unknown_window
 from memsweep.store.segment_values import receipt_values, state_values, stored_segment, strategy_of, values_of
 from memsweep.store.sqlite import context_sql, gc_sql
-from memsweep.store.sqlite.items import SqliteItems, tombstoned
-from memsweep.store.sqlite.lists import as_list
+from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.rows import SqliteRows
+from memsweep.store.sqlite.rows import SqliteRows, as_list
 
 _MAX_QUERY_WORDS = 32
 
@@ -102,7 +102,7 @@ class SqliteWindow:
         return {uid for (uid,) in self._db.execute(context_sql.EVER_KNOWN, values)}
 
     def tombstoned(self, texts: Sequence[str]) -> set[str]:
-        return tombstoned(self._db, texts)
+        return tombstoned(SqliteRows(self._db), texts)
 
     def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
         found = self._held(context_sql.NEXT_TO_EXAMINE, count=count, generation=generation)

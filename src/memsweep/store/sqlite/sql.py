@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memsweep.store.sqlite import origin_sql
 from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
 
 FACT = "weight, last_seen, evidence, handed_in, created_at, valid_at, invalid_at"
@@ -98,18 +97,7 @@ SET_NAME_SEEN = """
 DROP_NAME_SEEN = "delete from name_seen where name_key = ?"
 
 # reading
-GET_MEMORY = f"""
-    select memory.id, memory.uid, text, tags, source, metadata, thread.uid, created_at, updated_at,
-           last_seen_at, expires_at, stale, pinned, version,
-           (select count(*) from chunk where memory = memory.id and chunk.trash is null),
-           code_file.path, code_root.path, language, lines, coalesce(code_scope.verified_at, code_file.verified_at),
-           released_at, {origin_sql.FIELDS}
-    from memory left join thread on thread.id = memory.thread
-    left join origin on origin.id = memory.origin
-    left join code_file on code_file.memory = memory.id
-    left join code_root on code_root.id = code_file.root
-    left join code_scope on code_scope.id = code_file.scope
-    where memory.uid = ? and memory.trash is null"""
+COUNT_CHUNKS_OF = "select count(*) from chunk where memory = ? and trash is null"
 # Older readings than what is known change nothing; the version says nothing of being read.
 MARK_SEEN = """
     update memory set last_seen_at = seen.value ->> 1 from json_each(?) as seen
@@ -125,22 +113,6 @@ COUNTS = f"""
     select {", ".join(map(_LIVE.format, ("memory", "chunk", "entity", "relation")))},
            (select count(*) from live_memory where stale), min(created_at), max(created_at)
     from memory indexed by memory_by_number where trash is null"""
-LIVE_COUNT = """
-    select count(*) from chunk join memory on memory.id = chunk.memory
-    where chunk.id in (select value from json_each(?)) and chunk.trash is null and memory.trash is null"""
-PASSAGES = f"""
-    select chunk.id, chunk.uid, memory.uid, chunk.text, first_line, last_line, source, tags, created_at,
-           thread.uid, stale, pinned, coalesce(last_seen_at, created_at), expires_at, {origin_sql.FIELDS},
-           code_file.path, code_root.path, language, symbol, symbol_kind,
-           coalesce(code_scope.verified_at, code_file.verified_at)
-    from json_each(?) as wanted
-    join chunk on chunk.id = wanted.value and chunk.trash is null
-    join memory on memory.id = chunk.memory and memory.trash is null
-    left join thread on thread.id = memory.thread
-    left join origin on origin.id = memory.origin
-    left join code_file on code_file.memory = memory.id
-    left join code_root on code_root.id = code_file.root
-    left join code_scope on code_scope.id = code_file.scope"""
 
 # vectors
 VECTORS_STATE = "select (select value from meta where key = 'vector_generation'), (select max(chunk) from vector)"
@@ -161,21 +133,6 @@ SWITCH_VECTORS = """
     drop table vector_stage"""
 
 # code
-ADD_ROOT = "insert into code_root (path) values (?) on conflict (path) do nothing"
-ROOT_ID = "select id from code_root where path = ?"
-SET_ROOT_TOTAL = "update code_root set total_files = ? where id = ?"
-ADD_SCOPE = "insert into code_scope (root, filters) values (?, ?) on conflict (root, filters) do nothing"
-SCOPE_ID = "select id from code_scope where root = ? and filters = ?"
-SCOPE_VERIFIED = "update code_scope set verified_at = ?, runs = runs + 1 where id = ?"
-CODE_FILES = """
-    select memory.uid, code_file.path, language, stamp, digest, read_at_ns, memory.stale
-    from code_file join memory on memory.id = code_file.memory
-    where root = ? and memory.trash is null"""
-CODE_SKIPS = "select '', path, language, stamp, digest, read_at_ns, 0 from code_skip where root = ?"
-CHUNK_HASHES = """
-    select memory.uid, chunk.hash from json_each(?) as wanted
-    join memory on memory.uid = wanted.value and memory.trash is null
-    join chunk on chunk.memory = memory.id and chunk.trash is null"""
 COPY_VECTOR = "insert into vector (chunk, data) select ?, data from vector where chunk = ?"
 MEMORY_KEY = "select id from memory where uid = ?"
 LIVE_MEMORY_KEY = "select id from memory where uid = ? and trash is null"
@@ -195,36 +152,9 @@ SET_CODE_FILE = """
         digest = excluded.digest, read_at_ns = excluded.read_at_ns, lines = excluded.lines,
         functions = excluded.functions, classes = excluded.classes, encoding = excluded.encoding,
         failure = excluded.failure"""
-SET_CODE_SKIP = """
-    insert into code_skip (root, path, language, stamp, digest, read_at_ns) values (?, ?, ?, ?, ?, ?)
-    on conflict (root, path) do update set language = excluded.language, stamp = excluded.stamp,
-        digest = excluded.digest, read_at_ns = excluded.read_at_ns"""
 DROP_CODE_SKIP = "delete from code_skip where root = ? and path = ?"
-MARK_CODE_FILE = """
-    update code_file set stamp = ?, digest = ?, read_at_ns = ?
-    where memory = (select id from memory where uid = ? and trash is null)"""
-# A file that has left was last seen by the run that verified it last.
-SET_STALE = """
-    update memory set stale = ?, version = version + 1, last_seen_at = coalesce(?, max(last_seen_at, (
-        select coalesce(code_scope.verified_at, code_file.verified_at) from code_file
-        left join code_scope on code_scope.id = code_file.scope where code_file.memory = memory.id)), last_seen_at)
-    where uid = ? and trash is null"""
 COUNT_LIVE = """
     select count(*) from json_each(?) as wanted join memory on memory.uid = wanted.value where memory.trash is null"""
-OTHER_SCOPE = "select exists (select 1 from code_file where root = ? and scope is not ?)"
-VERIFY_CODE_FILES = """
-    update code_file set scope = :scope, verified_at = null
-    where root = :root and scope is not :scope
-      and memory in (select memory.id from json_each(:ids) as wanted join memory on memory.uid = wanted.value)"""
-DOUBT_CODE_FILES = """
-    update code_file set verified_at = (select verified_at from code_scope where id = code_file.scope), scope = null
-    where scope = :scope
-      and memory in (select memory.id from json_each(:ids) as wanted join memory on memory.uid = wanted.value)"""
-CODE_TOTALS = """
-    select language, count(*), sum(lines), sum(functions), sum(classes)
-    from code_file join memory on memory.id = code_file.memory
-    where root = ? and memory.trash is null and memory.stale = 0 group by language order by language"""
-COUNT_STALE = "select count(*) from live_memory where stale"
 CHUNKS_OF_MEMORY = """
     select id, hash, text, words, symbol, symbol_kind, first_line, last_line, position from chunk
     where memory = ? and trash is null order by position"""

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.stored import expect, texts
 from memsweep.model.times import moment_or_none
 from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
         HeldBack,
         Kind,
         Owner,
-        Passage,
+        Passages,
         Place,
         Statement,
     )
@@ -42,8 +41,6 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.reembedding import SqliteReembedding
     from memsweep.store.sqlite.segments import SqliteSegments
     from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
-
-_FLAGS = slice(11, 14)  # of `sql.GET_MEMORY`: stale, pinned, version
 
 
 class SqliteStore:
@@ -126,29 +123,32 @@ class SqliteStore:
             return repeats.touch_existing(db, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
+        from memsweep.store.forgotten import tombstoned
         from memsweep.store.sqlite import repeats, writing
-        from memsweep.store.sqlite.items import tombstoned
+        from memsweep.store.sqlite.rows import SqliteRows
 
         with self._pool.writing() as db:
             if (known := repeats.add_to_existing(db, new)) is not None:
                 return known
-            if tombstoned(db, new.draft.said):
+            if tombstoned(SqliteRows(db), new.draft.said):
                 raise tombstoned_text()
             writing.claim_model(db, model)
             return writing.add_memory(db, new)
 
     def memory(self, memory_id: str) -> Memory | None:
-        from memsweep.store.memory_row import memory_of
+        from memsweep.store.rows import Look
+        from memsweep.store.sqlite.rows import SqliteRows
+        from memsweep.store.views import WHOLE, memory_of
 
         with self._pool.reading() as db:
-            found = row(db, sql.GET_MEMORY, (memory_id,))
-            if found is None:
+            (found,) = SqliteRows(db).ask(Look(WHOLE, (("id", "=", memory_id),)))
+            if not found:
                 return None
-            key, _, _, tags, *_ = found
-            expect(int, *found[_FLAGS])
+            (shown,) = found
+            key = shown["key"]
             return memory_of(
-                found,
-                texts(tags),
+                shown,
+                one(db, sql.COUNT_CHUNKS_OF, (key,)),
                 things=db.execute(sql.ENTITIES_OF_MEMORY, (key,)),
                 changes=row(db, revision_sql.COUNT_OF_MEMORY, (key,)),
                 older=db.execute(superseding_sql.OLDER, (key,)),
@@ -216,15 +216,9 @@ class SqliteStore:
             count: int = one(db, search_sql.COUNT_HELD_BACK, search_sql.held_values(back))
             return count
 
-    def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+    def passages(self, keys: Sequence[int]) -> Passages:
         with self._pool.reading() as db:
             return searching.passages(db, keys)
-
-    def unreadable(self, keys: Sequence[int]) -> int:
-        if not keys:
-            return 0
-        with self._pool.reading() as db:
-            return searching.live_count(db, keys)
 
     def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
         from memsweep.store.sqlite.seen import mark_seen

@@ -13,7 +13,7 @@ from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import one
 from memsweep.store.ports.trash import Clash, Clashes, SameText, TrashedChunk
 from memsweep.store.sqlite import trash_sql
-from memsweep.store.sqlite.lists import as_list
+from memsweep.store.sqlite.rows import as_list
 
 
 class SqliteTrash:

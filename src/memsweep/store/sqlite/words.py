@@ -1,13 +1,108 @@
-"""Which words of any text to ask the full text for."""
+"""Which words of any text to ask the full text for, and scores by them without what is stale or superseded.
+
+The full text has that, and counts it; scores are made again only where there is something. It chooses who is looked
+at; this decides.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
+
 import apsw
 
+from memsweep.model.frozen import frozen
 from memsweep.store.file.connect import one
-from memsweep.store.file.words import is_small, needs_counts, rare, rarest, stems_of, words_of_heading, words_to_find
+from memsweep.store.file.words import (
+    any_of,
+    is_small,
+    needs_counts,
+    rare,
+    rarest,
+    stems_of,
+    words_of_heading,
+    words_to_find,
+)
 from memsweep.store.sqlite import search_sql
-from memsweep.store.sqlite.live_words import Hidden, having
+from memsweep.store.sqlite.search_sql import as_numbers
+
+K, B = 1.2, 0.75  # as in the full text
+_LEAST = 1e-6
+
+
+@frozen
+class Hidden:
+    """The chunks that the full text has and that are not to count."""
+
+    keys: list[int]
+    tokens: int
+
+    @property
+    def chunks(self) -> int:
+        return len(self.keys)
+
+
+def hidden_chunks(db: apsw.Connection) -> Hidden:
+    keys: list[int] = []
+    tokens = 0
+    for key, sizes in db.execute(search_sql.HIDDEN_CHUNKS):
+        keys.append(key)
+        tokens += next(_numbers(sizes), 0)
+    return Hidden(keys, tokens)
+
+
+def totals(db: apsw.Connection) -> tuple[int, int]:
+    """How many chunks and tokens the full text holds. It keeps these numbers itself, at the front of a record."""
+    record: bytes | None = one(db, search_sql.FULL_TEXT_TOTALS)
+    numbers = _numbers(record or b"")
+    return next(numbers, 0), next(numbers, 0)
+
+
+def scores(db: apsw.Connection, words: Sequence[str], hidden: Hidden, chosen: Collection[int]) -> dict[int, float]:
+    """BM25 of the chosen chunks, by key."""
+    chunks, tokens = totals(db)
+    total = max(1, chunks - hidden.chunks)
+    usual = max(1.0, (tokens - hidden.tokens) / total)
+    counts = having(db, words, hidden)
+    weights = [max(_LEAST, math.log((total - count + 0.5) / (count + 0.5))) for count in counts]
+    found = {}
+    for key, size, times in _counted(db, words, chosen):
+        room = K * (1 - B + B * size / usual)
+        parts = zip(weights, times, strict=True)
+        found[key] = sum(weight * count * (K + 1) / (count + room) for weight, count in parts)
+    return found
+
+
+def having(db: apsw.Connection, words: Sequence[str], hidden: Hidden) -> list[int]:
+    """How many chunks that count have each word."""
+    asked = json.dumps([any_of([word]) for word in words])
+    return [count for (count,) in db.execute(search_sql.COUNT_LIVE, (as_numbers(hidden.keys), asked))]
+
+
+def _counted(db: apsw.Connection, words: Sequence[str], keys: Collection[int]) -> Iterator[tuple[int, int, list[int]]]:
+    """Of those of these chunks that have one of the words: the key, how many tokens, and how often each word."""
+    db.register_fts5_function("word_counts", _word_counts)
+    for key, counts in db.execute(search_sql.WORD_COUNTS, (any_of(words), json.dumps(list(keys)))):
+        size, *times = map(int, counts.split())
+        yield key, size, times
+
+
+def _word_counts(row: Any, *_: Any) -> str:
+    times = (len(row.phrase_column_offsets(at, 0)) for at in range(row.phrase_count))
+    return " ".join(map(str, (row.column_size(0), *times)))
+
+
+def _numbers(record: bytes) -> Iterator[int]:
+    """Numbers of seven bits a byte, the most significant first."""
+    number = 0
+    for byte in record:
+        number = number << 7 | byte & 0x7F
+        if byte < 0x80:
+            yield number
+            number = 0
+
 
 _MOST_COUNTS = 100_000
 

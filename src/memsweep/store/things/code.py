@@ -24,7 +24,7 @@ class CodeScopeRow(NamedTuple):
 class CodeFileRow(NamedTuple):
     """The file that a memory is of; a graph keeps it with the memory."""
 
-    memory: Annotated[int, c.KEY.but(sql="integer primary key")]
+    key: Annotated[int, c.KEY.but(sql="integer primary key", in_file="memory", found_by="ref")]
     root: Annotated[int, c.LINK.but(remedy=f.to(0))]
     path: Annotated[str, c.WORD.but(remedy=f.lost("lost file {}"))]
     language: Annotated[str, c.TEXT]
@@ -53,5 +53,5 @@ class CodeSkipRow(NamedTuple):
 
 CODE_ROOT = declare(CodeRootRow, "code_root", "CodeRoot", known_by=("path",))
 CODE_SCOPE = declare(CodeScopeRow, "code_scope", "CodeScope")
-CODE_FILE = declare(CodeFileRow, "code_file", "")
+CODE_FILE = declare(CodeFileRow, "code_file", "Memory")
 CODE_SKIP = declare(CodeSkipRow, "code_skip", "CodeSkip", known_by=("root", "path"))

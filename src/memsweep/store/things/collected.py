@@ -67,7 +67,7 @@ class AuditRow(NamedTuple):
 
 
 class TombstoneRow(NamedTuple):
-    hash: Annotated[bytes, c.HASH]
+    hash: Annotated[bytes, c.HASH.but(found_by="hash")]
     at: Annotated[datetime, c.TIME]
     memory: Annotated[str, c.TEXT]
     reason: Annotated[str, c.TEXT]

@@ -1,0 +1,74 @@
+"""Memories that change in place: once, over the rows of any engine. Inside the caller's transaction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from memsweep.model.columns import part
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.origin import Origin
+from memsweep.model.revision import MemoryText, Piece
+from memsweep.model.times import to_micros
+from memsweep.store.rows import Find, Rows, Where
+from memsweep.store.things.code import CodeFileRow
+from memsweep.store.things.memories import MEMORY, MemoryRow
+
+part(MemoryText, MEMORY)
+_CHANGES = ("text", "tags", "source", "metadata", "updated_at", "version", "origin", "expires_at")
+
+
+class Texts:
+    """Memories and their chunks, live or in the trash; an engine knows what is kept beside chunks."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def at(self, memories: Collection[int]) -> dict[int, MemoryText]:
+        return {row.key: row for row in self._rows.find(MemoryText, ("key", "in", memories), bin="any")}
+
+    def since(self, at: datetime) -> list[MemoryText]:
+        """Those that were written or changed at that moment or later, but for files of code."""
+        where: tuple[Where, ...] = (("updated_at", ">=", to_micros(at)), ("source", "<>", CODE_SOURCE))
+        return self._rows.find(MemoryText, *where, bin="any")
+
+    def page(self, after: int, limit: int) -> list[MemoryText]:
+        """So many beyond a key, in the order of their keys."""
+        return self._rows.ask(Find(MemoryText, (("key", ">", after),), "any", limit=limit))[0]
+
+    def duplicate_of(self, memory: MemoryText, besides: Collection[int] = ()) -> str | None:
+        """The id of another live memory with the same text in the same thread; code is known by its file."""
+        same: list[Where] = [("content_hash", "=", memory.content_hash), ("source", "<>", CODE_SOURCE)]
+        same += [("text", "=", memory.text), ("thread", "null" if memory.thread is None else "=", memory.thread)]
+        found = self._rows.find(MemoryText, *same)
+        return next((row.id for row in found if row.key != memory.key and row.key not in besides), None)
+
+    def read_again(self, memories: Collection[int]) -> None:
+        """Files of code that the next run of the index reads, changed or not."""
+        self._rows.set(CodeFileRow, ("key", "in", memories), digest="")
+
+    def change_text(self, memory: MemoryText) -> None:
+        """All of a memory that can change, but for its chunks and what finds it."""
+        said = {name: getattr(memory, name) for name in (*_CHANGES, "content_hash")}
+        self._rows.change(MemoryRow, tuple(said), {memory.key: tuple(said.values())})
+
+    @abstractmethod
+    def model(self) -> EmbeddingModel | None:
+        """The one of the workspace's vectors."""
+
+    @abstractmethod
+    def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
+        """In the order of their positions."""
+
+    @abstractmethod
+    def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
+        """A memory in another form; with `pieces` these take the place of its chunks. Their keys."""
+
+    @abstractmethod
+    def origin_key(self, origin: Origin) -> int | None:
+        """What memories refer to it by."""
+
+    @abstractmethod
+    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
+        """The names that new chunks speak of, given with their texts; the ids of new entities."""
