@@ -69,6 +69,19 @@ def test_a_reader_that_is_gone_already_is_no_error(home: Path, app: App, command
     assert done.returncode in (0, 1)
 
 
+@pytest.mark.parametrize("command", [["list"], ["where"], ["--version"], ["search", "short", "--json"]])
+def test_output_that_the_disk_refuses_is_said_in_a_sentence(home: Path, app: App, command: list[str]) -> None:
+    app.memory().remember("short")
+    app.close()
+    with open("/dev/full", "wb") as out:
+        done = subprocess.run(
+            [*MEMSWEEP, *command], env=environment(home), stdout=out, stderr=subprocess.PIPE, check=False
+        )
+    assert done.stderr.startswith(b"Error: the output cannot be written (No space left on device).")
+    assert done.stderr.count(b"\n") == 1
+    assert done.returncode == 5
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
 def test_letters_that_the_terminal_does_not_know_are_no_error(home: Path, encoding: str) -> None:
     text = "naïve 漢字 🎉"

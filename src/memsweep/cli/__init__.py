@@ -2,21 +2,40 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
 from collections.abc import Sequence
 
 from memsweep import __version__
-from memsweep.errors import MemsweepError
+from memsweep.errors import MemsweepError, StoreFull
+
+_OUTPUT_REFUSED = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; its exit status says what kind of error there was."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # a letter that a terminal does not know is no error
-    given = sys.argv[1:] if arguments is None else arguments
-    match list(given):
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    try:
+        status = _run(given, arguments)
+        sys.stdout.flush()  # here a pipe that was closed, or a full disk, can still be caught
+    except BrokenPipeError:
+        _drop_output()
+        return 0
+    except OSError as error:
+        if error.errno not in _OUTPUT_REFUSED or error.filename is not None:
+            raise
+        _drop_output()
+        why = f"the output cannot be written ({error.strerror})."
+        return _refused(StoreFull(why, hint="What the command changed is changed; write its output elsewhere."))
+    return status
+
+
+def _run(given: list[str], arguments: Sequence[str] | None) -> int:
+    match given:
         case ["--version"]:
             print(f"memsweep {__version__}")
             return 0
@@ -63,15 +82,12 @@ def _where(*, as_json: bool) -> int:
 
     try:
         print_where("", as_json)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        drop_output()
     except MemsweepError as error:
         return _refused(error)
     return 0
 
 
-def drop_output() -> None:
+def _drop_output() -> None:
     """Let what is still to be printed go nowhere: whoever read it has hung up, which is no error."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -16,7 +16,6 @@ import typer
 
 from memsweep import __version__
 from memsweep.app import App, make_app
-from memsweep.cli import drop_output
 from memsweep.errors import BadInput, MemsweepError, brief
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.origin import Origin
@@ -74,7 +73,6 @@ def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
     _project.set("")
     try:
         status = cli(args=arguments, standalone_mode=False, prog_name="memsweep")
-        sys.stdout.flush()  # here a pipe that was closed can still be caught
     except typer.Exit as leave:
         return leave.exit_code
     except typer.Abort:
@@ -82,9 +80,6 @@ def run_door(cli: typer.Typer, arguments: Sequence[str] | None) -> int:
         return 130
     except MemsweepError as error:
         return _explain(error, arguments)
-    except BrokenPipeError:
-        drop_output()
-        return 0
     except _usage_errors() as error:
         error.message = harmless(brief(str(error.message)))
         error.show()
