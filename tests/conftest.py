@@ -1,7 +1,5 @@
 """Fixtures: a home of its own for every test, memories in it, children and servers on it."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import io

@@ -1,7 +1,5 @@
 """The environment over memsweep.toml over the defaults."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """A home of a person with the folders of clients in it, and a git repository that they worked in."""
 
-from __future__ import annotations
-
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path

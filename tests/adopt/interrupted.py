@@ -4,8 +4,6 @@ A step is a line of the code that changes files. Children are forked, one a step
 them there, every other HOW is the name of a file that somebody else writes at that moment.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

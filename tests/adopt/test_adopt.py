@@ -1,7 +1,5 @@
 """`memsweep adopt`: plan, look, apply, undo on the files that a client keeps."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

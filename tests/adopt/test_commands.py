@@ -1,7 +1,5 @@
 """`memsweep adopt` at the command line."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.adopt.conftest import note

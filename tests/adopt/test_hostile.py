@@ -1,7 +1,5 @@
 """Folders of clients that hold anything: links, pipes, names and texts that somebody chose to do harm."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket

@@ -1,7 +1,5 @@
 """Killed in the middle, or disturbed by somebody who writes at the same moment."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.commands import run_warm

@@ -1,7 +1,5 @@
 """Laws of the pure parts: what a file says, edits of the index, versions, plans in JSON."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """A client's file with a secret in it: no byte of the secret gets into the home, and no plan touches the file."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.app import App

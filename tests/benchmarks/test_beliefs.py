@@ -1,7 +1,5 @@
 """`benchmarks/beliefs.py` on a handful of beliefs of our own, in the form of the benchmark that it reads."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The sentences of `benchmarks/names.py`: as many as promised, their names in them, a third held out."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path

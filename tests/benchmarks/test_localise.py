@@ -1,7 +1,5 @@
 """`benchmarks/localise.py` on a real repository and on real releases, both very small."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What the benchmarks count: precision of an answer, the order of BM25, the entries of a changelog."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType

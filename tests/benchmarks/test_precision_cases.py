@@ -1,7 +1,5 @@
 """The cases of `benchmarks/precision.py`: complete, sound, and a third of them held out."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

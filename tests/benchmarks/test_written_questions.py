@@ -1,7 +1,5 @@
 """Questions that were written for `benchmarks/localise.py` and `benchmarks/week.py`: sound, and each given once."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess

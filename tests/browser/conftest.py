@@ -1,7 +1,5 @@
 """A real browser on the real page. `make test-browser` finds or installs one; elsewhere these tests are left out."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Iterator

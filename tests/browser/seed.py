@@ -1,8 +1,6 @@
 """A workspace as a team's agents would fill it: notes of three months, code of which some files are gone, a graph,
 a context window, and texts that try to be markup."""
 
-from __future__ import annotations
-
 import random
 from datetime import timedelta
 from pathlib import Path

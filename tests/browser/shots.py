@@ -1,7 +1,5 @@
 """Pictures of every screen, light and dark, wide and narrow, into shots/; those of the documents into docs/pictures."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterator

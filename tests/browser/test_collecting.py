@@ -1,7 +1,5 @@
 """Plan, look, spare, apply, undo: by mouse, by keyboard, in two tabs, and with a server that was started anew."""
 
-from __future__ import annotations
-
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NARROW, serving

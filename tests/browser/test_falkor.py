@@ -1,7 +1,5 @@
 """The same page with a FalkorDB server behind it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Nothing that is stored runs, and nothing that was injected would."""
 
-from __future__ import annotations
-
 import pytest
 
 INJECTED = (

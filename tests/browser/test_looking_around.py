@@ -1,7 +1,5 @@
 """The graph, context windows and care in a real browser."""
 
-from __future__ import annotations
-
 from playwright.sync_api import expect
 
 from tests.browser.conftest import NARROW

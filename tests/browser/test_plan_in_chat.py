@@ -1,7 +1,5 @@
 """A plan in the chat of a host that does as the specification of MCP Apps says: its sandbox, policy and messages."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

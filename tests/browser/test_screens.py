@@ -1,7 +1,5 @@
 """Every screen, light and dark, wide and narrow: nothing fails, nothing overflows, axe finds nothing."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

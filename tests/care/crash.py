@@ -6,8 +6,6 @@ and if it is thorough, at every step. The copies stay in FOLDER for the test to 
 that came to the end.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

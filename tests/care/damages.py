@@ -1,7 +1,5 @@
 """Wrong values, one after the other in every column of every table, and what reads them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path

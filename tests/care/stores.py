@@ -1,7 +1,5 @@
 """A home with something of everything in it, and a look at all of its rows."""
 
-from __future__ import annotations
-
 import shutil
 from datetime import UTC, datetime
 from pathlib import Path

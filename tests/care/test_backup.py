@@ -1,7 +1,5 @@
 """Backup and restore: whole or not at all, and what comes back is what was there."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import stat

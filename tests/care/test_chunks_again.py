@@ -1,7 +1,5 @@
 """A memory that has text and no chunks is found again: the doctor cuts, embeds and indexes it anew."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

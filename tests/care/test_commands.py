@@ -1,7 +1,5 @@
 """The commands, in words and in JSON, with their exit status; and the library's doors."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Compact: the space comes back, the content stays, readers are not disturbed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Damage as people and agents meet it: one sentence that names the doctor, and the rest goes on."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The doctor: every damage is found and named, and mended where nothing is lost by it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Backup and restore among writers, full disks and kills."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The registry against the files."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

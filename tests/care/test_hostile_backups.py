@@ -1,7 +1,5 @@
 """Backups that were made to do harm: each has a valid seal, and each gets one sentence."""
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Callable

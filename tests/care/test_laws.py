@@ -1,7 +1,5 @@
 """Whatever was done to a store through the front door, the doctor finds nothing, and a backup is the store."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import tempfile

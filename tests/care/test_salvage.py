@@ -1,7 +1,5 @@
 """A file whose pages are damaged: what can be read is saved into a new file, and the damaged one is kept."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable
 from pathlib import Path

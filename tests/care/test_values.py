@@ -1,7 +1,5 @@
 """A damaged value is met with a sentence, named by the doctor and mended, whatever column it stands in."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from pathlib import Path

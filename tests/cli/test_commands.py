@@ -1,7 +1,5 @@
 """Every command in words and in JSON, and its exit status."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

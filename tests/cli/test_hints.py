@@ -1,7 +1,5 @@
 """Every command that the command line prints works when it is pasted, in every workspace."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What a command prints commands no terminal and no model, into a pipe either; JSON has the exact text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What README, plugin and messages say about installing: the commands work in a checkout, in a fresh environment."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -1,7 +1,5 @@
 """Every option and argument of every command with a value that is too long, and with one that is no text."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any

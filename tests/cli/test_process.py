@@ -1,7 +1,5 @@
 """The command line as a process: pipes, standard input, signals, terminals."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

@@ -1,7 +1,5 @@
 """The transcripts of README and tutorial are what is printed: they are run in a fresh home and compared."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a command loads before it answers: a person waits for it, or a hook of a client."""
 
-from __future__ import annotations
-
 import io
 import sys
 from pathlib import Path

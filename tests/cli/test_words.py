@@ -1,7 +1,5 @@
 """What the command line says is about commands and options, and its counts have the right nouns."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.errors import MemsweepError

@@ -1,7 +1,5 @@
 """One entry of a configuration file is changed, and every other byte stays."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`memsweep init` with scratch homes: what it finds, shows, writes and takes back."""
 
-from __future__ import annotations
-
 import json
 import os
 import stat

@@ -1,7 +1,5 @@
 """`memsweep init --plugin`, with programs in the place of the clients that write down what they are asked to do."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from pathlib import Path

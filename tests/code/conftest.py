@@ -1,7 +1,5 @@
 """A workspace whose embedder counts, and a repository to index in it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Index files as git would never write them."""
 
-from __future__ import annotations
-
 import hashlib
 import struct
 from collections.abc import Iterable

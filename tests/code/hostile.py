@@ -3,8 +3,6 @@
 Each trap says which ordinary git command sets it off, so that a test can show that it is a trap at all.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

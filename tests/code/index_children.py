@@ -1,7 +1,5 @@
 """Processes that index, forked from one that has imported everything; to be killed, or to run side by side."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 from multiprocessing.connection import Connection

@@ -1,7 +1,5 @@
 """Folders that lie inside each other, what people do to them, and what must hold after every index run."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One small file in each language, with what is in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

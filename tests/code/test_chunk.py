@@ -1,7 +1,5 @@
 """Pieces for search: complete, bounded, stable."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

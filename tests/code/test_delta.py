@@ -1,7 +1,5 @@
 """What changed: the classes one by one, and the laws."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """What is never indexed."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.code.exclude import Exclusions

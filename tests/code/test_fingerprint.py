@@ -1,7 +1,5 @@
 """Has a file changed?"""
 
-from __future__ import annotations
-
 import itertools
 import os
 import threading

@@ -1,7 +1,5 @@
 """What no file states any more is not in the graph, and what one states is, whatever was trashed and undone between."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is read out of git's index, whoever wrote it."""
 
-from __future__ import annotations
-
 import struct
 import tracemalloc
 from pathlib import Path

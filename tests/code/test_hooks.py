@@ -1,7 +1,5 @@
 """Git hooks: they refresh in the background, keep what was there, and never make git wait or fail."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

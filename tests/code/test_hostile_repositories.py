@@ -1,7 +1,5 @@
 """Indexing, watching and hooks run nobody's commands, read nothing outside of the root, and do not hang."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import threading

@@ -1,7 +1,5 @@
 """What files may hold: odd encodings and letters, secrets, and text that a grammar cannot take."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

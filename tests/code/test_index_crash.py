@@ -1,7 +1,5 @@
 """kill -9 in the middle of an index run: files are whole, staleness is that of the last complete run."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Steps are done to a real git repository; after every run that came to its end th
 a new one, and after every run that did not, each file must be whole in its old or its new form.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections import Counter

@@ -1,7 +1,5 @@
 """Mistakes that a delta index is prone to, each shown not to happen here."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Moved, copied, gone and back: which memory a file keeps, and what is embedded for it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """`index_codebase` and code search through a real server process over stdio."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Several at once: runs of one folder, writers and readers beside a run, a prune between two runs and inside one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

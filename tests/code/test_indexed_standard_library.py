@@ -1,7 +1,5 @@
 """Complete through the product: what an index run counts is what Python's own parser finds."""
 
-from __future__ import annotations
-
 import ast
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A key that somebody wrote into a file is neither in the chunks nor in the stored text, and the run says so."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from pathlib import Path

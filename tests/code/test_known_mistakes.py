@@ -3,8 +3,6 @@
 Those that need a store to show have their tests where the index run is tested.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.code.delta import Delta, Known, compare, refusal, settle

@@ -1,7 +1,5 @@
 """Which language a file is in."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.code.languages import LANGUAGES, detect, language_by_name

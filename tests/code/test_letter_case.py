@@ -1,7 +1,5 @@
 """Letter case in code: names that differ in it are two, and a file that is renamed by it alone is renamed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Git's list and our own walk give the same names."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

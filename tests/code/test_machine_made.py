@@ -1,7 +1,5 @@
 """Minified bundles and binary files without a NUL near their beginning are not text that anybody wrote."""
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 

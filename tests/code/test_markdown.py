@@ -1,7 +1,5 @@
 """Markdown by heading."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.code.parse import parse

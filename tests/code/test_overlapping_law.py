@@ -1,7 +1,5 @@
 """Whatever happens in folders that lie inside each other: no file has two memories, and none shows an old text."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 from typing import Any

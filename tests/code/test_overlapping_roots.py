@@ -1,7 +1,5 @@
 """A folder inside an indexed folder: one file on disk is one memory, and no old text is left beside the new one."""
 
-from __future__ import annotations
-
 import shutil
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor

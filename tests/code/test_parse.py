@@ -1,7 +1,5 @@
 """Symbols and relations, language by language."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

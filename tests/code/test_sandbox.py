@@ -1,7 +1,5 @@
 """A grammar that hangs or crashes costs one file, and nothing else."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What a run answers for."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.code.request import make_scope

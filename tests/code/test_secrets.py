@@ -1,7 +1,5 @@
 """Files that hold secrets are not indexed, and those that were are dropped."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Complete: what Python's own parser finds in the standard library, this one finds too."""
 
-from __future__ import annotations
-
 import ast
 import os
 import sysconfig

@@ -1,7 +1,5 @@
 """From bytes to text."""
 
-from __future__ import annotations
-
 import zlib
 
 import pytest

@@ -1,7 +1,5 @@
 """What is on disk: present, unreadable, absent."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 

@@ -1,7 +1,5 @@
 """`memsweep watch` as a process, and `memsweep index` when it is interrupted."""
 
-from __future__ import annotations
-
 import json
 import os
 import queue

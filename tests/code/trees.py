@@ -1,7 +1,5 @@
 """Folders and git repositories to index, and a second look at one by a user whom permissions bind."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -6,8 +6,6 @@ so there are exactly two states that the store may be left in: as if nothing had
 One line of JSON says how often it died and what was wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ It follows relations step by step until nothing new is reached, and has no union
 no SQL of ours.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Hypothesis makes stores: cycles, shared entities, pins, explicit facts, two repositories, threads, strays."""
 
-from __future__ import annotations
-
 from hypothesis import strategies as st
 
 from tests.collector.stores import Link, Note, StoreSpec, Thing

@@ -1,7 +1,5 @@
 """Stores made to order: rows written straight into a workspace file, and read back whole."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile

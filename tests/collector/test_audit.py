@@ -1,7 +1,5 @@
 """Who did what, when and why: every plan, apply, skip, undo, recovery, purge, pin and tombstone is written down."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta

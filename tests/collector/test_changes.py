@@ -1,7 +1,5 @@
 """Between plan and apply the world goes on: what changed is skipped and listed, and what it holds stays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """A plan of memories that somebody named, and a receipt looked at by itself."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.app import Memory

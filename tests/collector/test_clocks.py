@@ -1,7 +1,5 @@
 """When the clock is wrong: ahead for a while and corrected, or set back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 

@@ -1,7 +1,5 @@
 """A verdict on one thing, from what lies around it, is the verdict of all rules over everything."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """The collector from the command line: a table and a question on a terminal, JSON for programs, exit statuses."""
 
-from __future__ import annotations
-
 import os
 import pty
 import select

@@ -1,7 +1,5 @@
 """Killed before and after the statements of a collection: the store is as before or as after, and whole."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.collector.killed_at_each_step import OPERATIONS

@@ -1,7 +1,5 @@
 """Half of a workspace in a day: counted over all calls and doors, from the receipts of the last 24 hours."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 

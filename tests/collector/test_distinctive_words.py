@@ -1,7 +1,5 @@
 """The words by which texts are looked up are those that the full text reads as comparing does."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import apsw

@@ -1,7 +1,5 @@
 """`duplicates` finds what the plain definition says: everybody compared with everybody, and what hangs together."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from itertools import combinations
 

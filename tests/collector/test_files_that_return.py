@@ -1,7 +1,5 @@
 """`missing_files` looks at the disk again when it takes something away."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path

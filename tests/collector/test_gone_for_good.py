@@ -1,7 +1,5 @@
 """What only a memory stated goes with it: to the trash, or for good. What others state stays."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """A plan by cause: a file with what only it mentions is one group, by folder; previews save nothing; plans compared."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The history of a memory and of an entity: whole, in order of time, and known by the id when nothing else is left."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from contextlib import suppress

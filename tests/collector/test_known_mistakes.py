@@ -1,7 +1,5 @@
 """Mistakes that a collector is prone to, each shown not to happen here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path

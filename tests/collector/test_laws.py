@@ -1,7 +1,5 @@
 """Laws of the collector, on stores of every shape: exact plans, exact returns, nothing that lives is ever taken."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta
 from random import Random
 

@@ -1,7 +1,5 @@
 """Purged receipts with their plans, and events, are let go after `gc.history_days`, a few with every change."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path

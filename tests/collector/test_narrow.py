@@ -1,7 +1,5 @@
 """A part of a plan: never more than was shown, nothing of what is spared or kept alive by it, and used once."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta

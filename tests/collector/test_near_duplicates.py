@@ -1,7 +1,5 @@
 """Two revisions of a text: the older one goes, and the preview shows both beside each other with what differs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

@@ -1,7 +1,5 @@
 """After a purge nothing of the content is left: not in a table, an index, a free page, the log or a vector file."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path

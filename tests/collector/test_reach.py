@@ -1,7 +1,5 @@
 """Reachability against a walk from node to node, which is slow and plain."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

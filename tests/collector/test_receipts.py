@@ -1,7 +1,5 @@
 """Receipts as a history: what each did and what has become of it, page by page, and the trash by receipt."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest

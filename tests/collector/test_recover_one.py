@@ -1,7 +1,5 @@
 """One entity or one fact comes back from the trash with what it needs, or it is said what stands in the way."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.collector import collect

@@ -1,7 +1,5 @@
 """What is refused, in which words, and that nothing changes by it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Background collection: when it runs, by which of several processes, and what is remembered of it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

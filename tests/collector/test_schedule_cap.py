@@ -1,7 +1,5 @@
 """Background collection never takes more than half of a workspace unless a person allows it, once."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable
 from dataclasses import replace

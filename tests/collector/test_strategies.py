@@ -1,7 +1,5 @@
 """Every strategy by a table of cases."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from datetime import timedelta

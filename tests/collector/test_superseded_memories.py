@@ -1,7 +1,5 @@
 """What was superseded long ago is garbage, as long as it still is superseded."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Several processes at once: a collection among writers loses nothing, and one plan or receipt has one user."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What was deleted permanently is not learned again by any way in, however it is written; on every engine."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Undoing after the world went on: what exists again is left alone and named, and nothing is lost by that."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Why something is kept: the memory, and the relations on the way; what did nothing is not in the log."""
 
-from __future__ import annotations
-
 import json
 
 from memsweep.services.memory import Memory

@@ -1,7 +1,5 @@
 """What comes after a commit may fail; the answer says what was done all the same."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

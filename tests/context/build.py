@@ -1,7 +1,5 @@
 """Segments and message lists for the tests, with everything that does not matter filled in."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A context window in a real store; tokens are estimated where their exact number does not matter."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The public names of the context collector."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Tokens are counted exactly without a network, or the answer says that they are estimated."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable
 from pathlib import Path

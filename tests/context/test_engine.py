@@ -1,7 +1,5 @@
 """The engine: roots, reachability, scores, targets, pins and a large window; then its behaviour as it collects."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """The budget is filled: whatever fits is spared, the best first, and what must stay beside it."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """The heap: generations, limits, pins, the stash and the way back."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

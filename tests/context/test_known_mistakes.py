@@ -1,7 +1,5 @@
 """Mistakes that a collector of context windows is prone to, each shown not to happen here."""
 
-from __future__ import annotations
-
 from datetime import datetime, timedelta, timezone
 
 import pytest

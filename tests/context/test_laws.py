@@ -1,7 +1,5 @@
 """Laws that hold for every window."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """sweep_messages: three providers' lists in and out, valid, within the budget, with reasons."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from itertools import pairwise
 

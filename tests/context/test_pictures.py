@@ -1,7 +1,5 @@
 """What is not text in a message: thoughts are their text, pictures and documents cost what they cost."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct

@@ -1,7 +1,5 @@
 """The retention benchmark runs on any folder of its format, with every option."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

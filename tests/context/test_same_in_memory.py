@@ -1,7 +1,5 @@
 """A window in memory and a window on disk are the same to the steps that are taken in them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

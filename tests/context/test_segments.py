@@ -1,7 +1,5 @@
 """Segments: what is accepted, and the JSON form both ways."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

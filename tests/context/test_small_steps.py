@@ -1,7 +1,5 @@
 """Small steps look at a few segments, and still never take a newer read of a file before an older one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import partial

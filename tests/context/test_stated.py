@@ -1,7 +1,5 @@
 """A label is not a setting: only the same subject with another value is a change, and what is uncertain is not."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.context.supersede import find_replacements

@@ -1,7 +1,5 @@
 """The window as a strip, judged for any budget without a plan; and its stash, page by page."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Supersession: the old one goes first, and the reason names its successor."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.context import GCEngine

@@ -1,7 +1,5 @@
 """Session files of every known form become segments; what is no session is refused in a sentence."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

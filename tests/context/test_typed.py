@@ -1,7 +1,5 @@
 """What stands in the user's role is a person's only if the client says so; anything else is a tool's."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

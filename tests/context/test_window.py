@@ -1,7 +1,5 @@
 """The durable window: what each operation does, refuses and answers."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 

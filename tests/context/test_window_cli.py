@@ -1,7 +1,5 @@
 """The command line of the context window, as a user types it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

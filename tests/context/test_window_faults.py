@@ -1,7 +1,5 @@
 """Crashes, full disks and company: nothing that was acknowledged is lost, and nothing is there by half."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Laws of the durable window, for windows of any shape."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import count
 

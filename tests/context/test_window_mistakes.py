@@ -1,7 +1,5 @@
 """Mistakes that a durable context window is prone to, each shown not to happen here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The tools as an agent meets them: a real server over stdio, in both generations of the protocol."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The laws of a plan, for any window and any budget: each gives the sentences of what it breaks."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Segments for a window, and what is in it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from memsweep.context.service import ContextWindow

@@ -1,7 +1,5 @@
 """The bundled model."""
 
-from __future__ import annotations
-
 import json
 import sys
 import threading

@@ -1,7 +1,5 @@
 """What single words mean: the same whatever was met before, in any number of threads."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest

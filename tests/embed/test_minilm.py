@@ -1,7 +1,5 @@
 """all-MiniLM-L6-v2, with the real files and the real runtime."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 import threading

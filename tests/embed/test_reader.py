@@ -1,7 +1,5 @@
 """The reader, with the real files and the real runtime."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Ollama and OpenAI-compatible servers, over real sockets."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path

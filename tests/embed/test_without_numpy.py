@@ -1,7 +1,5 @@
 """A process that answers once has no numpy, and gives the same answer."""
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 import threading

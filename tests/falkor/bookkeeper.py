@@ -1,7 +1,5 @@
 """Somebody who works on a workspace of FalkorDB and keeps a book of what was acknowledged."""
 
-from __future__ import annotations
-
 import random
 
 from memsweep.app import App

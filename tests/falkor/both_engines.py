@@ -1,7 +1,5 @@
 """The same workspace in both engines, the same acts on both, and what each has then, in one form."""
 
-from __future__ import annotations
-
 import json
 import secrets
 import tempfile

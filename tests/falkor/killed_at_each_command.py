@@ -6,8 +6,6 @@ and ids stand still, so there are exactly two states that the workspace may be l
 or as if all of it had. One line of JSON says how often it died and what was wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -5,8 +5,6 @@ another process looks: there are exactly two states that the workspaces may be i
 every key belongs to something that is known. One line of JSON says how often it died and what was wrong.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import sys

@@ -3,8 +3,6 @@
 What the next run makes of it is compared with a run that nobody killed. Prints one line of JSON like `dying`.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import sys

@@ -1,7 +1,5 @@
 """Servers of one test, and an app that uses them."""
 
-from __future__ import annotations
-
 import contextlib
 import time
 from collections.abc import Callable, Iterator

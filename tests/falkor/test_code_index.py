@@ -1,7 +1,5 @@
 """The code index keeps the same on FalkorDB as on SQLite, through edits, moves, removals and returns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

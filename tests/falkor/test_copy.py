@@ -1,7 +1,5 @@
 """Workspaces go from one engine to the other and come back the same."""
 
-from __future__ import annotations
-
 import sqlite3
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Killed before and after the commands of a collection on FalkorDB: all of it is done or nothing, and it is whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest

@@ -1,7 +1,5 @@
 """Much of what is valid Cypher elsewhere fails on FalkorDB. Every query of ours is shown to a real server."""
 
-from __future__ import annotations
-
 import importlib
 import re
 from collections.abc import Iterator

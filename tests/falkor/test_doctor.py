@@ -1,7 +1,5 @@
 """What only a graph can have: words, indexes and a vector set beside the nodes. The doctor finds and mends them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any, cast

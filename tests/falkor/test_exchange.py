@@ -1,7 +1,5 @@
 """Commands to FalkorDB that go out together, or that nobody waits for: every answer belongs to who asked."""
 
-from __future__ import annotations
-
 import multiprocessing
 import threading
 from collections.abc import Iterator

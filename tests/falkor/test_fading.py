@@ -1,7 +1,5 @@
 """Facts that fade, on both engines: planned, pruned and brought back alike."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Index runs whose process is killed, and collections whose FalkorDB server is: nothing lost, nothing by half."""
 
-from __future__ import annotations
-
 import random
 import threading
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Killed while a workspace is made, deleted, restored or freed on FalkorDB: done or not begun, and no key is left."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

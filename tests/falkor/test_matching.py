@@ -1,7 +1,5 @@
 """BM25 over texts at hand: all at once, or one by one, to the last digit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -4,8 +4,6 @@ A row names a query of that design, the Cypher of ours that stands in its place,
 door, sees that this Cypher was sent, and shows which mistake of the design is not made here.
 """
 
-from __future__ import annotations
-
 import re
 import secrets
 from collections.abc import Callable, Iterator

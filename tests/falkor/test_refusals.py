@@ -1,7 +1,5 @@
 """What FalkorDB refuses is said in a sentence, whatever state it is in. The states are real."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

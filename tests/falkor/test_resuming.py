@@ -1,7 +1,5 @@
 """A copy between the engines that is interrupted shows nothing of itself, and the next one goes on behind it."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Whatever the collector does, FalkorDB and SQLite give the same answers and hold the same afterwards."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Whatever is told, read, built, imported and collected, both engines answer and hold the same graph."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta

@@ -1,7 +1,5 @@
 """Updates and redactions leave the same rows in both engines, whatever is done to them afterwards."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

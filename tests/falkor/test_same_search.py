@@ -1,7 +1,5 @@
 """A search finds the same in FalkorDB as in SQLite, whatever its kind, and however sure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

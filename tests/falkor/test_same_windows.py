@@ -1,7 +1,5 @@
 """Whatever is done to context windows, FalkorDB and SQLite give the same answers and hold the same afterwards."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any

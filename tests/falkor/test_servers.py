@@ -1,7 +1,5 @@
 """FalkorDB as servers are: killed, replaced, shared; several clients, several nodes. All of them real."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """What goes over the wire: how often a memory and a search go there and back, and how the vector set follows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path

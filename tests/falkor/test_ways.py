@@ -1,7 +1,5 @@
 """The ways to FalkorDB: through TLS, by a sentinel, over connections that break. Nothing is sent twice."""
 
-from __future__ import annotations
-
 import contextlib
 import ssl
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What was deleted for good is not on the disk of the server either, or the answer says where it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

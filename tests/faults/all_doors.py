@@ -6,8 +6,6 @@ of a call or between two, and others take their place. A call without an answer 
 one must have been done, once.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

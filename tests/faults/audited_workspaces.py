@@ -3,8 +3,6 @@
 What happened is seen without the log, by looking at every item before and after each act.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile

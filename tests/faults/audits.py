@@ -1,7 +1,5 @@
 """Campaign: whatever happens to a workspace, its log tells of every memory and entity what happened to it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.faults import audited_workspaces

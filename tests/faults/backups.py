@@ -3,8 +3,6 @@
 `run(seed)` is the campaign; one seed gives the same damage each time.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 import tempfile

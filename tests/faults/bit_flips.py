@@ -6,8 +6,6 @@ writes through every operation. Each one answers, with a sentence that names the
 read returns is what it returned before the damage, or the doctor says that something is wrong. No child dies or hangs.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Callable

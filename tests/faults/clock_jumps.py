@@ -5,8 +5,6 @@ clock jumps, and compares with a model what is there: nothing goes that was not 
 or a sentence of ours, what was applied can be undone, the doctor finds nothing at the end.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field

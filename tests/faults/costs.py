@@ -6,8 +6,6 @@ Each measure is taken at four sizes up to N. The exponent is that of the last st
 a call costs the same in a store of any size, 1 where it costs what it reads. Exit status 1 if one is above linear.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import math

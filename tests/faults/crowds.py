@@ -5,8 +5,6 @@ the same few segments, and keep a book of when each call began and ended and wha
 text and each segment, an order of the calls is looked for that explains all answers and the rows that are left.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -11,8 +11,6 @@ Each time:
 - Nothing else has changed, the doctor finds nothing or mends all of it, and the same step can be done afterwards.
 """
 
-from __future__ import annotations
-
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Starting Python costs a second, so most children are forked from this process, w
 loaded the model. What runs in them is `memsweep.__main__.main` all the same.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import select

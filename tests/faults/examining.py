@@ -1,7 +1,5 @@
 """What a home holds, and whether it is in order and can be used."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

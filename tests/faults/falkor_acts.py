@@ -1,7 +1,5 @@
 """What clients of FalkorDB do when they die, beside collections: every other call that writes to a workspace."""
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Campaign: the same as `ghosts`, on FalkorDB."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.faults import index_histories

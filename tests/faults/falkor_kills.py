@@ -5,8 +5,6 @@ server that syncs its log loses nothing acknowledged; one that is paused gives t
 under way is whole afterwards; a promoted replica has all that it had acknowledged.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import random

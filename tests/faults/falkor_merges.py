@@ -1,7 +1,5 @@
 """Histories of merges, prunes, undos and purges on FalkorDB, undone in any order."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.faults import merge_histories

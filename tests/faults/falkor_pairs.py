@@ -1,7 +1,5 @@
 """Campaign: the same as `pairs`, on FalkorDB."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.faults import pair_histories

@@ -5,8 +5,6 @@ that much of it is alike and was done at the same moment. Every answer, every re
 its order and with its figures.
 """
 
-from __future__ import annotations
-
 import atexit
 import random
 import shutil

@@ -4,8 +4,6 @@ A seed takes one operation, on the same workspace each time. What it says has to
 with a refusal nothing is, or it says that the change may have been made, and how to look.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -6,8 +6,6 @@ be so: with "done" the workspace is as if the two had come one after the other, 
 asked for. The set of vectors has those of the graph and no others, and the doctor is content.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import random

@@ -5,8 +5,6 @@ their calls. Parent, children and grandchildren remember on, some of them when t
 acknowledged must be there, and the doctor finds nothing.
 """
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

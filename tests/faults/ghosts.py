@@ -1,7 +1,5 @@
 """Campaign: whatever happened to a folder and its index, in the end the graph holds what the files state."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.faults import index_histories

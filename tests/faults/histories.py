@@ -5,8 +5,6 @@ receipts are undone in any order, after which every row must be what it was; the
 and the same again for a process that opens the files anew.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

@@ -7,8 +7,6 @@ handled the error, as in a checkpoint after a commit.) Python's side wraps the f
 opened files.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import ctypes

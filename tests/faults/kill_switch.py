@@ -8,8 +8,6 @@ before step                   a statement that may write is about to run, or Pyt
 after step                    such a statement has run
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """The operations that are killed, as a table, and the home that each of them begins with."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

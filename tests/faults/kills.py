@@ -6,8 +6,6 @@ by a new process: the state before or the state after, and the state after if th
 finds nothing; the next call works; doing it again completes it.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os

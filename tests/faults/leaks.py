@@ -1,7 +1,5 @@
 """Campaign: keys handed in through any door, in any field, among any text: no byte of them is in any file."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Callable

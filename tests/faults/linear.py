@@ -4,8 +4,6 @@ Each process does one thing after the other. What ended before something else be
 any order is tried. What a killed process had begun may have been done, at any time since, or not at all. Pure.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar

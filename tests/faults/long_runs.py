@@ -4,8 +4,6 @@ A seed lets one server work on a workspace that stays as large as it is: as much
 are filled and deleted, and the trash is purged by another process. In ten parts of the run, memory is read from /proc.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import sys

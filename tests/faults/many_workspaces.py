@@ -5,8 +5,6 @@ of another process stand still in one: whoever asks for another workspace is ans
 the limit, and memory levels off.
 """
 
-from __future__ import annotations
-
 import json
 import random
 import tempfile

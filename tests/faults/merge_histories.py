@@ -5,8 +5,6 @@ The same seed makes the same history; nothing in here knows pytest, so a soak ca
 `python -m tests.faults.merge_histories sqlite 0 1000`.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ Each method says what the real thing must answer and changes the model according
 error's class. Entities and facts are not predicted here: laws look after them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 

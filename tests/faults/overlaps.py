@@ -1,7 +1,5 @@
 """Random histories of indexed folders that lie inside each other: one memory of each file, and no old text."""
 
-from __future__ import annotations
-
 import random
 import tempfile
 from functools import cache

@@ -5,8 +5,6 @@ receipt, in a random order. After each undo the workspace must be what another o
 stand were done; or an undo has named a conflict. Operations go by names and texts, so that both do the same.
 """
 
-from __future__ import annotations
-
 import atexit
 import itertools
 import random

@@ -3,8 +3,6 @@
 Operations go by names and texts, so that two workspaces do the same.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection
 from pathlib import Path

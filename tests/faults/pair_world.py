@@ -1,7 +1,5 @@
 """A workspace with something for every operation, and what lives in it, by names and texts."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Campaign: pairs and triples of operations, undone in any order, are as if the undone ones had never been."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tests.faults import pair_histories

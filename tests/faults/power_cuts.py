@@ -9,8 +9,6 @@ At chosen moments the model says what a disk might hold after a cut, and that im
 - The doctor finds nothing or mends all of it, and the home can be read and written.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from bisect import bisect_left, bisect_right

@@ -10,8 +10,6 @@ Each process holds one lock while it does something and appends it to the common
 order in which it happened.
 """
 
-from __future__ import annotations
-
 import builtins
 import contextlib
 import fcntl

@@ -4,8 +4,6 @@ Whatever is killed when, the doctor finds nothing; a redaction is done or not be
 of the receipt holds a key, and after the purge no byte of one is in any file. An undo brings back what was there.
 """
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable
 from pathlib import Path

@@ -5,8 +5,6 @@ One seed reproduces one run. Seeds run in worker processes; each result is a lin
 invocation with the same record goes on where the first stopped. Exit status 1 if anything was violated.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json

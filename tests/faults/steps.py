@@ -4,8 +4,6 @@
 plan, trash, a deleted workspace, a context window with a stash, a backup.
 """
 
-from __future__ import annotations
-
 import random
 import shutil
 from collections.abc import Callable

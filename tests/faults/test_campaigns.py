@@ -1,7 +1,5 @@
 """Every campaign with a few seeds; `make soak` takes more of them."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

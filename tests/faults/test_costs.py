@@ -1,7 +1,5 @@
 """What a call costs by the size of the workspace: counted in steps of SQLite, as no clock says the same twice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which of many points a test takes when it does not take all of them."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

@@ -1,7 +1,5 @@
 """Disk errors that once did harm or got an untrue answer, each at the points where it did."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

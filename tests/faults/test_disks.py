@@ -1,7 +1,5 @@
 """Full and read-only disks: a clear error, nothing lost, nothing half-done."""
 
-from __future__ import annotations
-
 import itertools
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """The search for an explanation: it finds one where there is one, and none for an answer that cannot be."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.faults.linear import Call, explains

@@ -1,7 +1,5 @@
 """Several processes and threads at work on one workspace: nothing is lost and nobody sees an error."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Power cuts that once lost something, each as its own story. They run in a process of their own, which forks."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The driver of the campaigns: it adds up, goes on where it stopped, and says what went wrong."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

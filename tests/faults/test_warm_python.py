@@ -1,7 +1,5 @@
 """A process that is forked instead of executed is like any other to who started it."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

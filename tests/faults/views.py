@@ -1,7 +1,5 @@
 """What a home holds, in a form that two runs of the same operation have in common: no ids, no times, no numbers."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Random context windows: every plan keeps the laws of the collector, at every budget."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Iterator, Sequence
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """Small graphs for the pure decisions, and values for their laws."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Facts read out of a text by rule."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The law of fading."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest

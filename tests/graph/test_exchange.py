@@ -1,7 +1,5 @@
 """The graph carried away and taken in again, in every form."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """Facts through the library: made, strengthened, superseded, corrected, walked."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import pytest

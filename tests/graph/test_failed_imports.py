@@ -1,7 +1,5 @@
 """An import that fails, at whatever stage, makes no workspace."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from pathlib import Path

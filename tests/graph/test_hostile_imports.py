@@ -1,7 +1,5 @@
 """Graphs and sessions that were made to do harm: one sentence, and no workspace is made for them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

@@ -2,8 +2,6 @@
 nothing; weights stay shares.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Memories and code feed the graph: what a text mentions is seen, what it states again grows."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import pytest

@@ -1,7 +1,5 @@
 """Several entities become one, are written to, and are taken apart: no edge and no mention is lost."""
 
-from __future__ import annotations
-
 import random
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a merge put away comes back with the merge, and with nothing else: merges between clears, prunes and purges."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any

@@ -1,7 +1,5 @@
 """Entities listed by name in pages, and what an entity says of its facts."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What merges, splits and retractions wrote down of a text follows it, through updates and their undos."""
 
-from __future__ import annotations
-
 from itertools import permutations
 
 import pytest

@@ -1,7 +1,5 @@
 """The whole graph: status, doubts, communities, a briefing, queries."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 
 import networkx

@@ -1,7 +1,5 @@
 """Facts that say which memory they come from."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.errors import NotFound

@@ -1,7 +1,5 @@
 """graph_prune and graph_decay: what fades, what protects, what a plan holds, and that it comes back."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import replace

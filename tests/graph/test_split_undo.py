@@ -1,7 +1,5 @@
 """A split is an act like the others: its receipt takes it back exactly, and says what cannot go back."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.errors import BadInput, Conflict

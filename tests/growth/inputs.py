@@ -1,7 +1,5 @@
 """Inputs that grow: texts full of one thing, and how the time of a call grows with them."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

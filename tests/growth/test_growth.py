@@ -3,8 +3,6 @@
 What is tried doubles twice, twice (`inputs.grows`); in a soak texts are large and full of everything.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import struct

@@ -1,7 +1,5 @@
 """Hooks that run in the process of the tests."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

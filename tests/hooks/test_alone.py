@@ -1,7 +1,5 @@
 """A prompt that no server answers, in a process that has no numpy, where something is in its way."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

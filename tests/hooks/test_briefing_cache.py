@@ -1,7 +1,5 @@
 """The briefing that was made ahead: told only while it is what would be made now."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Which sentences of a person become memories: a table of both kinds."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.hooks.listening import find_decisions

@@ -1,7 +1,5 @@
 """`memsweep hook`, as clients call it: silent on error, in time, and never exit 2."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What clients say to a hook, hostile and odd input among it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which prompts ask for something, and what that changes."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.hooks.prompting import asked, least_relevance

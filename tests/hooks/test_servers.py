@@ -1,7 +1,5 @@
 """Hooks that hand their event to a running server: the same answer, for the same project, or none at all."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

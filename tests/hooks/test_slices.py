@@ -1,7 +1,5 @@
 """A transcript is taken in by slices, and the place is kept after each: nothing is lost, and nothing learned twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

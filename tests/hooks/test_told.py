@@ -1,7 +1,5 @@
 """What hooks tell a model is data, visibly: nothing hides, nothing leaves the frame, and each line says whose it is."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from datetime import timedelta

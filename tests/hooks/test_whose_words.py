@@ -1,7 +1,5 @@
 """From the line of a client to the briefing of the next session: only what a person typed becomes a rule."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests look through the doors: which of them open a database file, or speak to it in SQL, and why."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

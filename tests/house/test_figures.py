@@ -1,7 +1,5 @@
 """How much of the house one change touches: no figure gets worse."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 

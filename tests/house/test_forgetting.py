@@ -1,7 +1,5 @@
 """The figures of docs/forgetting.md belong to the policy that is shipped."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 

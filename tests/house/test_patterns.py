@@ -1,7 +1,5 @@
 """No text makes a pattern slow: the time of each grows as the text does, whatever the text is."""
 
-from __future__ import annotations
-
 import ast
 import re
 import time

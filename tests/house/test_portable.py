@@ -1,7 +1,5 @@
 """What Windows does not have is used only where somebody has thought of it. Nothing was ever run there."""
 
-from __future__ import annotations
-
 import ast
 
 from tests.house.tree import imports, modules, named, nodes

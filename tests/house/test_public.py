@@ -1,7 +1,5 @@
 """What users hold on to: the public names, the errors, the size of the tool surface, the documents."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

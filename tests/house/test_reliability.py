@@ -1,7 +1,5 @@
 """docs/reliability.md: every test that it names exists, and every campaign is named."""
 
-from __future__ import annotations
-
 import re
 
 from tests.faults.soak import CAMPAIGNS

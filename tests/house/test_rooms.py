@@ -1,7 +1,5 @@
 """Size, purity and tidiness of the rooms."""
 
-from __future__ import annotations
-
 import ast
 import re
 import subprocess

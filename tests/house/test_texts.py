@@ -1,7 +1,5 @@
 """No text freezes what reads it: the work on a text grows as the text does, whatever it is full of."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """One server for a whole file of tests, on each engine."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta

@@ -1,7 +1,5 @@
 """`memsweep serve --http` that waits a second for calls when it is told to stop: `-m tests.http.hasty_server`."""
 
-from __future__ import annotations
-
 import sys
 
 from memsweep.cli import run

@@ -1,7 +1,5 @@
 """What a real server refuses, by raw requests: one server, a row for each case."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Agents over HTTP as they should be served: both generations of the protocol, many at once, several servers."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections.abc import Callable

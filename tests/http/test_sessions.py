@@ -1,7 +1,5 @@
 """Sessions of the older protocols: a client that opens them without end pushes out none but its own."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

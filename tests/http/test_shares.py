@@ -1,7 +1,5 @@
 """Nobody takes all places: of streams, of requests, of connections."""
 
-from __future__ import annotations
-
 import json
 import socket
 from collections import Counter

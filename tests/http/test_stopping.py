@@ -1,7 +1,5 @@
 """A server that stops finishes what has begun; one that is killed has lost nothing that it acknowledged."""
 
-from __future__ import annotations
-
 import json
 import signal
 import threading

@@ -1,7 +1,5 @@
 """Which answers may become streams."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.server.http.streams import is_quick_call

@@ -1,7 +1,5 @@
 """docs/library.md: every operation has a line, and every example runs."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from functools import cached_property

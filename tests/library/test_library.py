@@ -1,7 +1,5 @@
 """The library door."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import sys

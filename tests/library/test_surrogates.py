@@ -1,7 +1,5 @@
 """Half an emoji, as it is left where a text was cut, is refused in a sentence wherever text comes in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

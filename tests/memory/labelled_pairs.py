@@ -4,8 +4,6 @@
 for them: of 44 judgements (each pair both ways) 40 were right, and 40 of 48 were made. They are among the others here.
 """
 
-from __future__ import annotations
-
 Pair = tuple[str, str]
 
 REPEATS: tuple[Pair, ...] = (

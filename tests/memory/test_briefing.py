@@ -1,7 +1,5 @@
 """One call before work begins; and a workspace that nothing was stored in yet."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from pathlib import Path
 

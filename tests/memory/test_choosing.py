@@ -1,7 +1,5 @@
 """What a precise search keeps of what was found: the more there is to choose from, the more the best must have."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """What has expired is silent from that moment on, and there again if the clock goes back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import datetime, timedelta
 

@@ -1,7 +1,5 @@
 """Hits of code: sources first, a page that one file does not fill, and names that find their file."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

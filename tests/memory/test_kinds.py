@@ -1,7 +1,5 @@
 """Memories, code, facts and segments: each has its room in an answer, or all of it where it is asked for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Listing memories: every page together is what a plain filter of all memories gives, whatever is added meanwhile."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The next page of a listing comes from the ranking of the first, as long as nothing has changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Filters on metadata: what is meant, on every engine, whatever stands in the metadata."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

@@ -1,7 +1,5 @@
 """One thing is one entity, however often and at whichever door it is named."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

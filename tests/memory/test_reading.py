@@ -1,7 +1,5 @@
 """What a reader changes: the order of the best, and how relevant they are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path

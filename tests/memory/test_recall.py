@@ -1,7 +1,5 @@
 """Searching a real workspace with the bundled model."""
 
-from __future__ import annotations
-
 import base64
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Moving a workspace to another model."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path

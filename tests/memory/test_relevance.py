@@ -1,7 +1,5 @@
 """Relevance: a law over evidence, the same in every workspace."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

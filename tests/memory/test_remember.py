@@ -1,7 +1,5 @@
 """Adding to a real workspace with the bundled model."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any

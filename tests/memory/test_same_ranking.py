@@ -1,7 +1,5 @@
 """The same content gives the same ranking, whatever was there before; of equals the newer comes first."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

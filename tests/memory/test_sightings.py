@@ -1,7 +1,5 @@
 """What was recalled counts as seen: cheaply, and without counting as a change."""
 
-from __future__ import annotations
-
 import threading
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

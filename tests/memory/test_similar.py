@@ -1,7 +1,5 @@
 """What a new text seems to repeat or to contradict: by a table of labelled pairs, and through every door."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import subprocess

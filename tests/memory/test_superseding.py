@@ -1,7 +1,5 @@
 """A memory takes the place of another: that leaves recall, and is back when nothing supersedes it any more."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,5 @@
 """Whatever is added, deleted, undone and purged: search shows what is live and nothing live supersedes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field

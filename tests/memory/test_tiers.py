@@ -1,7 +1,5 @@
 """Of two hits that answer equally well, the better vouched one leads."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Arguments have a length: one table, and one sentence for each that is longer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

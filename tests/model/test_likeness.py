@@ -1,7 +1,5 @@
 """Which texts say the same, nearly the same, or something else; and what differs."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

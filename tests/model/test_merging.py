@@ -1,7 +1,5 @@
 """The rules of merges, on values: who gives way, what is counted again, what a purge leaves."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

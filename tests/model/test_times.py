@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from contextlib import closing, suppress
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What hides, gives orders or is fetched is shown as text; everything else stays as it is."""
 
-from __future__ import annotations
-
 import json
 import re
 import unicodedata

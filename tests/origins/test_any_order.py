@@ -1,7 +1,5 @@
 """Retractions are undone each by itself: what is left is what the acts of those who are not taken back make."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from contextlib import suppress

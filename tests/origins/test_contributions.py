@@ -1,7 +1,5 @@
 """A fact is what its contributions make it: doing them again gives what is stored, to the last digit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

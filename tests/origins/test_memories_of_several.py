@@ -1,7 +1,5 @@
 """A memory that several have had to do with is, without one of them, what the others made it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

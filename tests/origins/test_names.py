@@ -1,7 +1,5 @@
 """Keys that somebody had for the name of a client or a session: redacted, given back and purged, on every engine."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Several sessions are taken back and given back in any order, with redactions, deletions and words in between."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

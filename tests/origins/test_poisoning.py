@@ -1,7 +1,5 @@
 """What one session brought is taken back exactly, nothing else is touched, and undo gives all of it back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

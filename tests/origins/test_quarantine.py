@@ -1,7 +1,5 @@
 """What comes from a tier that the settings name stays out of search until it is released, or its time is over."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path

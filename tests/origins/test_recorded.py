@@ -1,7 +1,5 @@
 """Everything keeps where it came from: as the door knows it, whatever the text says."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

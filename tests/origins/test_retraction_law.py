@@ -5,8 +5,6 @@ entities that a second session has handed in, what a merge has set, and what oth
 goes had made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count

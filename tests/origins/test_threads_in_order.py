@@ -1,7 +1,5 @@
 """Whatever is said in a thread, changed, taken back and undone: no two pieces stand in one place of it."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import pytest

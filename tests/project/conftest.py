@@ -1,7 +1,5 @@
 """Apps and repositories of a test."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

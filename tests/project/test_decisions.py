@@ -1,7 +1,5 @@
 """What a person decides: trust, adoption, copies from before; and what is personal. On every engine."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Which workspace is meant: by the settings, `.memsweep.toml`, the git repository, or none."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

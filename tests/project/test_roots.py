@@ -1,7 +1,5 @@
 """A client that offers its roots is served with the workspace of its project."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a project has, how fresh it is, what would go, and what its hooks did."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """These tests need the Inspector and the conformance suite, which `make test-protocol` installs and names."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 Server class, door, guard, tokens and limits are ours; the suite cannot send a token, so one is put into its requests.
 """
 
-from __future__ import annotations
-
 import asyncio
 import base64
 import json

@@ -1,7 +1,5 @@
 """The official conformance suite, for both generations of the protocol."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

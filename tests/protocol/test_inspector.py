@@ -1,7 +1,5 @@
 """The MCP Inspector: its strict lint of the tools, over both transports and in both generations, and its load run."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """These tests need the clients; `make test-clients` installs them and names their folder."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

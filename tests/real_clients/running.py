@@ -1,7 +1,5 @@
 """The real Claude Code and Codex, without a screen, in a scratch home, with our plugin."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A model on loopback that says what the script says: Anthropic's Messages and OpenAI's Responses, streamed."""
 
-from __future__ import annotations
-
 import json
 import threading
 import uuid

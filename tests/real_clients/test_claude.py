@@ -1,7 +1,5 @@
 """Claude Code with the plugin: what it is told, what it is spared, and what it never notices."""
 
-from __future__ import annotations
-
 import json
 import os
 import time

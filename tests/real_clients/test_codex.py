@@ -1,7 +1,5 @@
 """Codex with the same plugin."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Numbers with the right nouns, everywhere."""
 
-from __future__ import annotations
-
 import ast
 import re
 

@@ -1,7 +1,5 @@
 """The answer to a search stays small whatever is asked for."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime
 from typing import Any

@@ -1,7 +1,5 @@
 """The command line speaks of commands and options, never of tools; and what it names is there."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections.abc import Iterator

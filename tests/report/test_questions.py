@@ -1,7 +1,5 @@
 """A question to a person shows what it is about, and no secret."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest

@@ -1,7 +1,5 @@
 """A password that one text calls one is redacted wherever it stands bare: in names, facts, windows, the trash."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

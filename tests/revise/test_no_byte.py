@@ -1,7 +1,5 @@
 """After a purge no file has a byte of a secret that was redacted, on either engine."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The strategy `secrets`: what is stored is redacted in place, comes back on undo, and is gone after a purge."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Updating a memory in place: what is found, what comes back, and what stands in the way."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Updates through the server, from several threads, and across a change of the embedding model."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path

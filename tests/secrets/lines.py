@@ -1,7 +1,5 @@
 """The lines of positive.txt and negative.txt, with made-up keys in place of {a36} and its kin."""
 
-from __future__ import annotations
-
 import random
 import re
 import string

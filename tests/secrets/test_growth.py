@@ -1,7 +1,5 @@
 """No text makes the search for secrets slow: its time grows as the text does."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

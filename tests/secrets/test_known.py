@@ -1,7 +1,5 @@
 """A value that one text calls a password is one where it stands bare; a word or a number is not."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """What holds for every text: redacting twice is redacting once, and what is found is in the text."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """What the rules find, line by line."""
 
-from __future__ import annotations
-
 import pytest
 
 from memsweep.secrets.find import RULES, find, redacted

@@ -1,7 +1,5 @@
 """A secret is found behind escapes and in tables, and exactly its place in the text is redacted."""
 
-from __future__ import annotations
-
 import html
 import json
 import re

@@ -1,7 +1,5 @@
 """No way in stores a secret, unless the settings say so; on every engine, and to the last byte."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 from collections.abc import Callable

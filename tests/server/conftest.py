@@ -1,7 +1,5 @@
 """Real server processes, one for each generation of the protocol and each file of tests."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

@@ -4,8 +4,6 @@ BEGAN and RELEASED are named pipes. It opens the first when it comes to the impo
 the second. In a process that has imported everything already, what waits is the import of the server alone.
 """
 
-from __future__ import annotations
-
 import importlib.abc
 import importlib.util
 import sys

@@ -1,7 +1,5 @@
 """No answer of a tool is larger than an agent can take, whatever is stored under whatever names."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

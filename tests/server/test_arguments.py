@@ -1,7 +1,5 @@
 """What a client is told about arguments is what is accepted."""
 
-from __future__ import annotations
-
 from dataclasses import fields as fields_of
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What is looked at for a question, and what a resource shows, has the time of a call like the call itself."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import anyio

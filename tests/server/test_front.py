@@ -4,8 +4,6 @@ The import waits until the test lets it go on: what is answered before then, the
 forked from a process that has imported the SDK, and wait all the same; a few are executed.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,7 +1,5 @@
 """A person is asked before anything is taken away, where the client can ask; a no, or no answer, changes nothing."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

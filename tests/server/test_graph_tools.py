@@ -1,7 +1,5 @@
 """Every tool on the graph as a whole, as an agent calls it."""
 
-from __future__ import annotations
-
 import json
 import os
 import uuid

@@ -1,7 +1,5 @@
 """What is answered before the SDK is there is what the SDK would have answered."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

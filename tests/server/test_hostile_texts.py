@@ -1,8 +1,6 @@
 """What tools, resources and prompts answer is data, visibly: for models that read the text, and for those that are
 shown the structured part."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """An error names a value, and repeats at most 200 characters of it, however long it is."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Through the server and the command line: what is redacted is said, and no answer or error repeats it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

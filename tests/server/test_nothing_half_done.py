@@ -1,7 +1,5 @@
 """A call that is refused leaves nothing behind: no workspace, no plan, no line in the audit log."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

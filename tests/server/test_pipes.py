@@ -1,7 +1,5 @@
 """What the server's input and output may be, and how its clients may use them."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

@@ -1,7 +1,5 @@
 """The review of a plan as an MCP App: a document, a plan in `_meta` for hosts that show it, and text for all others."""
 
-from __future__ import annotations
-
 import re
 from base64 import b64encode
 from datetime import timedelta

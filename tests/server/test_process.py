@@ -1,7 +1,5 @@
 """The server as a process: what is on its pipes, when it touches the disk, how it ends."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """What a person can ask for by a command of the client."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a client can read without a tool."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 from urllib.parse import quote

@@ -1,7 +1,5 @@
 """Calls in their threads, and what becomes of them when the client does not wait for the answer."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import json

@@ -1,7 +1,5 @@
 """Every tool of remembering and recalling, as an agent calls it."""
 
-from __future__ import annotations
-
 import json
 import uuid
 from pathlib import Path

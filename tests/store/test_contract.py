@@ -3,8 +3,6 @@
 Another engine is another name in ENGINES; a test that it cannot pass is marked here with the reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import count

@@ -1,7 +1,5 @@
 """Declared things are what files and graphs really hold."""
 
-from __future__ import annotations
-
 import apsw
 import pytest
 

@@ -1,7 +1,5 @@
 """Links are rows that are known by their ends, the same on both engines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple

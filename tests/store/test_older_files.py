@@ -1,7 +1,5 @@
 """Workspaces, backups and graphs of the first schema version open, are undone and go on."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tarfile

@@ -1,7 +1,5 @@
 """What is in the answer of each tool, as its type says."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import get_type_hints
 

@@ -1,7 +1,5 @@
 """Talk to a real server process: through the SDK's client, or line by line."""
 
-from __future__ import annotations
-
 import json
 import os
 import select

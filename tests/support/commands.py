@@ -1,7 +1,5 @@
 """Run `memsweep` and Python as a user would: in a process of its own."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

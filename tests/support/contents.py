@@ -1,7 +1,5 @@
 """What a workspace holds, as the library tells it: every memory, every entity, every fact."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

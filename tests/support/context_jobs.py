@@ -1,7 +1,5 @@
 """What children of the fork_server can do with a context window."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """How much the tests do: a little in `make test`, all of it in `make soak`, less in `make quick`: see MEMSWEEP_SOAK."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """Every engine there is, on a home of its own; test ids carry the name."""
 
-from __future__ import annotations
-
 import atexit
 import secrets
 import shutil

@@ -1,7 +1,5 @@
 """What somebody can do who wants a restore to do harm: change a backup, and seal it again."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable
 from pathlib import Path

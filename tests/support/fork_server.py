@@ -5,8 +5,6 @@ child; everything it says comes back as a line of JSON with its process id, and 
 fork_server says `[PID, "exit", STATUS]`. Lines are written under a lock, so those of several children never mix.
 """
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import importlib

@@ -4,8 +4,6 @@ Executed alone and often, so it imports nothing of ours, and nothing of Python t
 take longer to import than Python takes to start. See `warm_python`.
 """
 
-from __future__ import annotations
-
 import _socket
 import marshal
 import os

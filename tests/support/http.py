@@ -1,7 +1,5 @@
 """A real server over HTTP, and requests to it that no library has put right."""
 
-from __future__ import annotations
-
 import http.client
 import itertools
 import json

@@ -1,7 +1,5 @@
 """Behind the operations of a memory, where no operation shows what a test has to see."""
 
-from __future__ import annotations
-
 from memsweep.app import App, Memory
 from memsweep.clock import now
 from memsweep.collector.collect import CollectorDependencies

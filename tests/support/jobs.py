@@ -1,7 +1,5 @@
 """What children of the fork_server can do. Each job says what it did; see `fork_server`."""
 
-from __future__ import annotations
-
 import dataclasses
 import os
 import sys

@@ -1,7 +1,5 @@
 """Where tests keep their files: in memory if the system offers that, because a disk makes every commit wait."""
 
-from __future__ import annotations
-
 import os
 
 _PLACE = "/dev/shm"

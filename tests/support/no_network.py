@@ -1,7 +1,5 @@
 """The beginning of a program that must not touch the network."""
 
-from __future__ import annotations
-
 NO_NETWORK = """
 import socket
 def refuse(*_, **__):

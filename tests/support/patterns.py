@@ -1,7 +1,5 @@
 """Regular expressions of the source, and texts that would be the worst for each of them."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

@@ -1,7 +1,5 @@
 """Between a client and a server on the loopback: TLS for a server that has none, and replies that get lost."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """Look into a home without memsweep: which files there are, and whether a workspace file is whole."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ the command that is executed does not get them back. (Another uid would do as we
 an interpreter that lives below /root.) Exit status 77: this machine does not allow it.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import sys

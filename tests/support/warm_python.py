@@ -6,8 +6,6 @@ PROGRAM …`: a process with pipes like any other. It hands them over, ends as t
 kills the forked one. Tests of how a process starts, and of other signals, execute Python itself.
 """
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import marshal

@@ -1,7 +1,5 @@
 """Work as a process does that has no numpy yet, in one that has."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

@@ -1,7 +1,5 @@
 """A call that came with a token reaches the workspaces of the token, and no other, whatever it does."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A browser without a window: the page behind its guard, in this process, with what a browser sends by itself."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Code and care on the page: what is indexed, examined, copied, set; and who may come in."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from urllib.parse import quote

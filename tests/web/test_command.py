@@ -1,7 +1,5 @@
 """`memsweep ui` as a process: the link, the first page, the end."""
 
-from __future__ import annotations
-
 import http.client
 import re
 import signal

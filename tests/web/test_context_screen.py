@@ -1,7 +1,5 @@
 """A context window on the page: as a strip for a budget, and what a person does to it; on both engines."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 

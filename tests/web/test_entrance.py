@@ -1,7 +1,5 @@
 """Who gets in: a link that works once, sessions that end, and forms of nobody else."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The picture of a neighbourhood: everybody has a place of their own, whatever the facts are."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The graph on the page: find, look, pin, merge after a look, and take apart again; on both engines."""
 
-from __future__ import annotations
-
 from urllib.parse import quote
 
 import pytest

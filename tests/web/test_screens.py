@@ -1,7 +1,5 @@
 """The screens in this process: what they show, what they do, on both engines; and what they refuse."""
 
-from __future__ import annotations
-
 from datetime import timedelta
 from urllib.parse import quote
 

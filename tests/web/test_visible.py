@@ -1,7 +1,5 @@
 """Nothing that is stored is markup, and nothing hides."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

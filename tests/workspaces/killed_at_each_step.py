@@ -8,8 +8,6 @@ if all of it had, with nothing left beside it and nothing for the doctor. One li
 what was wrong.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

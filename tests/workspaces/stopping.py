@@ -1,7 +1,5 @@
 """Do an operation, and stop before a step: `python -m tests.workspaces.stopping OPERATION PLACE GIVEN STEP`."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The audit log of a workspace says who deleted it and who brought it back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

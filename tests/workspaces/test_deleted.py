@@ -1,7 +1,5 @@
 """Deleted workspaces are listed with their receipts at every door."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Callable

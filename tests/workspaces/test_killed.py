@@ -1,7 +1,5 @@
 """Killed while a workspace is made, deleted, restored or purged: it is done or not begun, and nothing is left."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.counts import THOROUGH

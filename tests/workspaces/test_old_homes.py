@@ -1,7 +1,5 @@
 """Homes of earlier versions: without intents, and with what their crashes left."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

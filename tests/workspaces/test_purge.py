@@ -1,7 +1,5 @@
 """Purging one workspace frees nothing of others, unless that is asked for by name."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A text that is another one after every change of a workspace, whoever made it, and the same while nothing happens."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from memsweep.app import App, Memory

@@ -1,7 +1,5 @@
 """Workspaces are made, deleted and restored while others look after the home."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal

@@ -1,7 +1,5 @@
 """How near chunks are to a query, with numpy and without it."""
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """A call that goes on for too long is ended."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

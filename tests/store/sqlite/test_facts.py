@@ -1,7 +1,5 @@
 """How SQLite finds the facts that a search asks for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import apsw

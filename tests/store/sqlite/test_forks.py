@@ -1,7 +1,5 @@
 """A program that forks: the child has connections of its own, or is refused in a sentence."""
 
-from __future__ import annotations
-
 import os
 import threading
 from pathlib import Path

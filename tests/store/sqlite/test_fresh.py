@@ -1,7 +1,5 @@
 """A new workspace file is a copy: the same as one that went through every step, and never half of it."""
 
-from __future__ import annotations
-
 from contextlib import closing
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The connections of a process: few, for any number of files, and none in the hands of who waits."""
 
-from __future__ import annotations
-
 import os
 import resource
 import threading

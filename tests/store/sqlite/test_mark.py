@@ -1,7 +1,5 @@
 """A log that lost what was acknowledged is noticed; one that did not is never accused."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

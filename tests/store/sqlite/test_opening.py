@@ -1,7 +1,5 @@
 """Opening files: schema, versions, damage, permissions."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

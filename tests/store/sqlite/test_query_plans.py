@@ -1,7 +1,5 @@
 """What a search and the counts ask begins at what is few: nothing is looked at once for each of many others."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import apsw

@@ -1,7 +1,5 @@
 """The registry and the files of workspaces."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The file beside the database that holds its vectors as one matrix."""
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os
