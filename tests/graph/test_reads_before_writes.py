@@ -16,10 +16,11 @@ from tests.faults.merge_histories import run
 
 READS = {
     "receipts": {"get", "at", "not_purged", "since", "held"},
-    "trash": {"find", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans"},
+    "trash": {"find", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans",
+              "still_there"},
     "items": {"survey", "survey_of", "find", "describe", "live", "last_seen", "texts", "ids", "count", "chunks_of",
               "stated_by", "sources", "around", "relations_at", "superseded"},
-    "plans": {"get", "items"},
+    "plans": {"get", "items", "keys"},
     "revisions": {"of_receipts", "of_items"},
     "records": {"page", "at", "aliases", "names_seen"},
     "texts": {"model", "at", "page", "pieces", "since", "duplicate_of", "tombstoned"},

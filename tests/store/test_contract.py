@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.errors import AlreadyExists, EmbedderError, ModelMismatch, UnknownWorkspace
+from memsweep.model.columns import Bin
 from memsweep.model.memory import (
     EmbeddingModel,
     Fact,
@@ -26,7 +27,10 @@ from memsweep.model.search import Candidate, Filters, stream_and_position
 from memsweep.model.text import content_hash
 from memsweep.model.token import Token
 from memsweep.store.protocol import Engine, Store
+from memsweep.store.rows import Values, Where
 from memsweep.store.things.collected import TombstoneRow
+from memsweep.store.things.graph import RelationRow
+from memsweep.store.things.memories import ChunkRow, MemoryRow
 from tests.support.engines import ENGINES, Home
 
 NOW = datetime(2026, 3, 31, 18, 0, 0, 123456, UTC)
@@ -510,3 +514,100 @@ def test_a_stage_of_another_model_is_thrown_away(store: Store) -> None:
 def test_an_empty_workspace_takes_any_model_at_once(store: Store) -> None:
     assert store.reembedding.switch(OTHER, no_embedder, 0) == 0
     assert store.model() == OTHER
+
+
+# rows
+
+
+def values(store: Store, row: type[object], *columns: str, where: tuple[Where, ...] = (), bin: Bin = "live") -> object:
+    with store.collector.changing() as tx:
+        (found,) = tx.rows.ask(Values(row, columns, where, bin))
+        return sorted(map(tuple, found))
+
+
+def keys(store: Store, row: type[object], *where: Where, bin: Bin = "live") -> list[int]:
+    with store.collector.reading() as reads:
+        (found,) = reads.rows.ask(Values(row, ("key",), where, bin))
+        return sorted(key for (key,) in found)
+
+
+def test_what_moves_to_the_trash_and_back_takes_its_words_along(store: Store) -> None:
+    store.add(new("Ada wrote about engines."), MODEL)
+    store.add(new("Grace wrote about compilers."), MODEL)
+    memory, _ = keys(store, MemoryRow)
+    chunk, _ = keys(store, ChunkRow)
+    with store.collector.changing() as tx:
+        tx.rows.move(MemoryRow, {memory: 7})
+        tx.rows.move(ChunkRow, {chunk: 7})
+    assert by_words(store, "engines wrote") == ["Grace wrote about compilers."]
+    assert (keys(store, MemoryRow, bin="trash"), memory in keys(store, MemoryRow)) == ([memory], False)
+    with store.collector.changing() as tx:
+        tx.rows.move(MemoryRow, {memory: 8}, bin="trash")
+        tx.rows.move(ChunkRow, {chunk: 8}, bin="trash")
+    assert keys(store, ChunkRow, ("trash", "=", 8), bin="trash") == [chunk]
+    with store.collector.changing() as tx:
+        tx.rows.ask(Values(MemoryRow, ("key", "trash"), (("trash", "=", 8),), "trash"))
+        tx.rows.move(MemoryRow, {memory: None})
+        tx.rows.move(ChunkRow, {chunk: None})
+    assert by_words(store, "engines")[0] == "Ada wrote about engines."
+    assert search(store, "engines")[0] == "Ada wrote about engines."
+    assert not keys(store, ChunkRow, bin="trash")
+
+
+def test_a_relation_moves_with_all_that_it_has(store: Store) -> None:
+    ada, engines = NamedThing("Ada"), NamedThing("engines")
+    mentions = (NewMention("ent_1", ada, (0,), True), NewMention("ent_2", engines, (0,), True))
+    fact = NewFact("rel_1", Fact(ada, "wrote_about", engines))
+    store.add(new("Ada wrote about engines.", mentions=mentions, facts=(fact,)), MODEL)
+    (relation,) = keys(store, RelationRow)
+    said = "id", "relation", "weight", "version"
+    before = values(store, RelationRow, *said)
+    with store.collector.changing() as tx:
+        tx.rows.move(RelationRow, {relation: 7})
+    assert values(store, RelationRow, "key", "trash", bin="trash") == [(relation, 7)]
+    with store.collector.changing() as tx:
+        tx.rows.move(RelationRow, {relation: 9}, bin="trash")
+    assert values(store, RelationRow, "key", "trash", bin="trash") == [(relation, 9)]
+    with store.collector.changing() as tx:
+        tx.rows.move(RelationRow, {relation: None})
+    assert values(store, RelationRow, *said) == before
+
+
+@pytest.mark.parametrize("bin", ["live", "trash", "any"])
+def test_what_is_freed_is_found_no_more(store: Store, bin: Bin) -> None:
+    store.add(new("Ada wrote about engines."), MODEL)
+    store.add(new("Grace wrote about engines."), MODEL)
+    memory, _ = keys(store, MemoryRow)
+    chunk, _ = keys(store, ChunkRow)
+    if bin == "trash":
+        with store.collector.changing() as tx:
+            tx.rows.move(ChunkRow, {chunk: 7})
+            tx.rows.move(MemoryRow, {memory: 7})
+    with store.collector.changing() as tx:
+        tx.rows.free(ChunkRow, ("key", "in", [chunk]), bin=bin)
+        tx.rows.free(MemoryRow, ("key", "in", [memory]), bin=bin)
+    assert by_words(store, "engines") == ["Grace wrote about engines."]
+    assert len(search(store, "Ada")) == 1
+    assert not keys(store, MemoryRow, ("key", "=", memory), bin="any")
+    assert store.stats().total_chunks == 1
+
+
+def test_a_change_of_words_and_tags_is_found(store: Store) -> None:
+    store.add(new("Ada wrote about engines.", tags=("old",)), MODEL)
+    (memory,), (chunk,) = keys(store, MemoryRow), keys(store, ChunkRow)
+    with store.collector.changing() as tx:
+        tx.rows.change(ChunkRow, ("text", "words"), {chunk: ("Ada wrote about compilers.", "poetry")})
+        tx.rows.change(MemoryRow, ("tags",), {memory: (("new", "other"),)})
+    assert by_words(store, "engines") == []
+    assert by_words(store, "compilers") == by_words(store, "poetry") == ["Ada wrote about compilers."]
+    assert search(store, "compilers", tags=("new",)) == ["Ada wrote about compilers."]
+    assert search(store, "compilers", tags=("old",)) == []
+
+
+def test_a_new_chunk_is_found_by_its_words(store: Store) -> None:
+    store.add(new("Ada wrote about engines."), MODEL)
+    with store.collector.changing() as tx:
+        (chunk,) = tx.rows.find(ChunkRow)
+        (key,) = tx.rows.add([chunk._replace(id="chk_more", position=1, text="And about poetry.")])
+    assert key > chunk.key
+    assert by_words(store, "poetry") == ["And about poetry."]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from memsweep.collector.brought_memories import renamed
 from memsweep.collector.earlier_texts import Embed, Entities, no_model
@@ -30,10 +30,6 @@ from memsweep.store.plans import Planning
 from memsweep.store.ports.memory_acts import MentionRow
 from memsweep.store.receipts import NewReceipt, ReceiptRow
 from memsweep.store.things.collected import TombstoneRow
-
-if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
-    from memsweep.store.changes import Changes
 
 Check = Callable[[Changes, Selection], None]
 """Refuses what would go too far, before anything moves."""
@@ -101,7 +97,7 @@ def apply_at_once(
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
     moved = move(tx, selected, plan, removal, beside)
     if forgetting is not None:
-        forgetting.write(tx, moved.row, removal.by)
+        forgetting.write(tx, moved.row, plan, removal.by)
     return moved.receipt
 
 
@@ -121,7 +117,7 @@ def move(tx: Changes, selected: Selected, plan: int, removal: Removal, beside: O
     skipped = (*selected.skipped, *beside.staying.skipped, *beside.retraction.skipped)
     made = removal.receipt(replace(selected.going.totals, segments=len(beside.segments)), skipped)
     key = tx.receipts.add(made)
-    tx.items.trash(selected.going, key)
+    tx.trash.take(selected.going, key)
     tx.segments.trash(beside.segments, key)
     beside.retraction.write(tx, key)
     beside.staying.write(tx, key)
@@ -154,11 +150,11 @@ class _Forgetting:
         self._ids = ids_of(tx.items, self._freeing.gone.memories, self._freeing.gone.entities)
         self._texts = [(memory.id, memory.text) for memory in tx.texts.at(going.memories).values()]
 
-    def write(self, tx: Changes, receipt: ReceiptRow, by: Operation) -> None:
+    def write(self, tx: Changes, receipt: ReceiptRow, plan: int, by: Operation) -> None:
         hashes = [(uid, forgotten_hash(text)) for uid, text in self._texts]
         tx.tombstones.add([TombstoneRow(digest, by.now, uid, "deleted forever") for uid, digest in hashes])
         self._freeing.write(tx)
-        close(tx, [receipt], by, {receipt.key: self._ids})
+        close(tx, [receipt], [plan], by, {receipt.key: self._ids})
 
 
 _GONE = "gone since the plan was made"

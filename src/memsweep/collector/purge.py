@@ -28,11 +28,12 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
     with store.changing() as tx:
         receipts = tx.receipts.not_purged(before)
         keys = {receipt.key for receipt in receipts}
+        plans = tx.plans.keys([receipt.plan_id for receipt in receipts if receipt.plan_id])
         with gc_paused():
             freeing = Freeing(tx, tx.trash.held_by(keys), keys)
         freeing.write(tx)
         segments = tx.segments.free(keys)
-        close(tx, receipts, doing, freeing.ids)
+        close(tx, receipts, plans, doing, freeing.ids)
     # Even if there was nothing to free: an earlier purge may have been cut short here.
     freed = freeing.totals
     notes = store.wipe("the trash is freed", freed=bool(segments or freeing.revisions) or freed != Totals())
@@ -40,12 +41,17 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
     return Purged(tuple(receipt.id for receipt in receipts), *counts, tuple(notes), revisions=len(freeing.revisions))
 
 
-def close(tx: Changes, receipts: Iterable[ReceiptRow], doing: Operation, ids: Mapping[int, Sequence[str]]) -> None:
+def close(
+    tx: Changes,
+    receipts: Sequence[ReceiptRow],
+    plans: Collection[int],
+    doing: Operation,
+    ids: Mapping[int, Sequence[str]],
+) -> None:
     """The receipts are spent, and their plans say no more what was in them; the log keeps the ids of what each held."""
-    listed = list(receipts)
-    tx.trash.forget_plans([receipt.plan_id for receipt in listed if receipt.plan_id])
-    tx.receipts.set_purged([receipt.key for receipt in listed], doing.now)
-    for receipt in listed:
+    tx.plans.forget(plans)
+    tx.receipts.set_purged([receipt.key for receipt in receipts], doing.now)
+    for receipt in receipts:
         tx.audit(doing.event("purge", receipt.id, ids=ids.get(receipt.key, ())))
 
 

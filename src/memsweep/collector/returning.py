@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from memsweep.collector.earlier_texts import Entities
 from memsweep.collector.same_texts import said_again
 from memsweep.collector.selection import ids_of
 from memsweep.collector.unmerge import Unmerge
@@ -18,29 +19,16 @@ from memsweep.collector.written_since import named_since, no_names
 from memsweep.model.contribution import FactState
 from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord, Source
 from memsweep.model.memory import DEFAULT_TYPE
+from memsweep.model.memory_act import entities_of, only_taken_back
 from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, Settled, settle
 from memsweep.model.plan import Totals
+from memsweep.model.relation_set import RelationSet
 from memsweep.model.selection import Selection
 from memsweep.model.text import FindNames, name_key
 from memsweep.model.times import to_micros
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
-    from memsweep.store.changes import Changes
-from typing import TYPE_CHECKING
-
-from memsweep.model.relation_set import RelationSet
-
-if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
-    from memsweep.store.changes import Changes
-from typing import TYPE_CHECKING
-
-from memsweep.collector.earlier_texts import Entities
-from memsweep.model.memory_act import entities_of, only_taken_back
-
-if TYPE_CHECKING:
-    from memsweep.model.graph_rows import EntityRecord
     from memsweep.store.changes import Changes
 
 _ENDS = ("subject", "object")
@@ -165,7 +153,8 @@ class Returning:
         if self._only is not None:
             return set(self._tx.trash.chunks_with(self._memories))
         rows = self._tx.trash.chunks_of(self._receipt)
-        own = {key for key, memory, lives in rows if memory is None or lives or memory in self._memories}
+        staying = self._tx.trash.still_there({memory for _, memory in rows} - self._memories)
+        own = {key for key, memory in rows if memory not in staying}
         return own.union(self._tx.trash.chunks_with(self._said.as_they_were))
 
     # entities

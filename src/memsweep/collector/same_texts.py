@@ -10,7 +10,7 @@ from memsweep.model.memory_act import MemoryAct, state_of
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.trash import SameText
+    from memsweep.store.trash import SameText
 
 
 def said_again(tx: Changes, found: Iterable[SameText]) -> list[SameText]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.collector.earlier_texts import Embed
+from memsweep.collector.links import LinksAgain
 from memsweep.collector.rejoin import take_back
 from memsweep.collector.retraction import Restatement
 from memsweep.collector.returning import Returning
@@ -14,25 +16,16 @@ from memsweep.collector.staying_again import StayingAgain
 from memsweep.collector.unmerge import take_apart
 from memsweep.errors import Conflict, NotFound
 from memsweep.model.plan import Totals, Undone
+from memsweep.model.selection import Selection
 from memsweep.model.text import FindNames
 from memsweep.store.paused import gc_paused
 from memsweep.store.receipts import NewReceipt, ReceiptRow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
     from memsweep.store.ports.collector import Collector
     from memsweep.store.ports.segments import Summary
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from memsweep.collector.links import LinksAgain
-from memsweep.model.selection import Selection
-
-if TYPE_CHECKING:
-    from memsweep.store.changes import Changes
 
 
 def undo(

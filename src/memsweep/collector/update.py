@@ -103,7 +103,7 @@ def update(
         kept = before_of(before, after, old, tx.texts.model(), lost.keys)
         tx.revisions.add([Revision(receipt, MEMORY, key, to_micros(doing.now), kept)])
         tx.relations.write(lost.changes)
-        tx.items.trash(Selection(relations=lost.gone), receipt)
+        tx.trash.take(Selection(relations=lost.gone), receipt)
         tx.acts.add([*(() if known else (first,)), updated(before, after, origin_key, receipt)])
         entities = _write(tx, after, new, old or (), origin_key)
         tx.audit(doing.counted("update", receipt_id, totals, ids=(memory_id, *entities)))

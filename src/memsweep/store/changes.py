@@ -18,11 +18,11 @@ from memsweep.store.journals import Origins, Revisions
 from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.ports.memory_acts import MemoryActRows
 from memsweep.store.ports.segments import SegmentRows
-from memsweep.store.ports.trash import TrashRows
 from memsweep.store.receipts import Plans, Receipts, Tombstones
 from memsweep.store.records import Aliases, Entities, Records
 from memsweep.store.rows import Rows
 from memsweep.store.texts import Texts
+from memsweep.store.trash import Trash
 
 
 class Reads(Protocol):
@@ -53,7 +53,7 @@ class Changes(WorkspaceReads):
     """A transaction under way. Leaving it without an error keeps all of it, with one nothing."""
 
     items: ItemRows
-    trash: TrashRows
+    trash: Trash
     segments: SegmentRows
     acts: MemoryActRows
 

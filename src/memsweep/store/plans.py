@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.likeness import differences
@@ -31,8 +31,7 @@ from memsweep.model.text import clipped, excerpt
 from memsweep.model.times import moment_or_none
 from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
-from memsweep.store.ports.trash import TrashRows
-from memsweep.store.receipts import Plans, SavedPlan
+from memsweep.store.receipts import SavedPlan
 from memsweep.store.things.collected import PlanRow
 
 MERGE = "merge"
@@ -60,16 +59,6 @@ _SUMMARY: Mapping[str, Any] = {
     "workspace_memories": 0,
     "narrowed_from": "",
 }
-
-
-class PlanTransaction(Protocol):
-    """Where a plan is used: a transaction of the collector."""
-
-    @property
-    def plans(self) -> Plans: ...
-
-    @property
-    def trash(self) -> TrashRows: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +114,12 @@ def load_usable(rows: Reads, plan_id: str, now: datetime) -> tuple[SavedPlan, Pl
     return saved, plan
 
 
-def use_whole(tx: PlanTransaction, part: Plan, receipt: int) -> None:
+def use_whole(tx: Reads, part: Plan, receipt: int) -> None:
     """With a part of a plan, the whole is used; its items, which no receipt leads to, are not needed any more."""
     whole = tx.plans.get(part.narrowed_from) if part.narrowed_from else None
     if whole is not None:
         tx.plans.use(whole.key, receipt)
-        tx.trash.forget_plans([whole.head.id])
+        tx.plans.forget([whole.key])
 
 
 def refuse_unusable(plan: Plan, receipt_id: str | None, now: datetime, window: str | None = None) -> None:

@@ -161,6 +161,14 @@ class Plans:
         self._rows.add([PlanItemRow(key, position, *item) for position, item in enumerate(items)])
         return key
 
+    def keys(self, plan_ids: Collection[str]) -> list[int]:
+        (found,) = self._rows.ask(Values(PlanRow, ("key",), (("id", "in", {findable(each) for each in plan_ids}),)))
+        return [key for (key,) in found]
+
+    def forget(self, plans: Collection[int]) -> None:
+        """Drop what was in them."""
+        self._rows.free(PlanItemRow, ("plan", "in", plans))
+
     def use(self, plan: int, receipt: int) -> None:
         self._rows.set(PlanRow, ("key", "=", plan), receipt=receipt)
 
@@ -168,7 +176,7 @@ class Plans:
         where: tuple[Where, ...] = (("expires_at", "<", expired_before), ("receipt", "null", None))
         (found,) = self._rows.ask(Values(PlanRow, ("key",), where))
         if keys := [key for (key,) in found]:
-            self._rows.free(PlanItemRow, ("plan", "in", keys))
+            self.forget(keys)
             self._rows.free(PlanRow, ("key", "in", keys))
 
 

@@ -127,8 +127,8 @@ class Rows(RowReads, Protocol):
         `bin` says where those are that get a receipt: in the trash they are handed on to it.
         """
 
-    def free(self, row: type[Any], *where: Where) -> None:
-        """Drop all rows that meet the conditions, also in the trash."""
+    def free(self, row: type[Any], *where: Where, bin: Bin = "any") -> None:
+        """Drop all rows that meet the conditions, with what the engine keeps beside them."""
 
 
 def linked(row: type[Any], column: str, keys: Collection[int], *, near: Bin = "live", bin: Bin = "any") -> Find:

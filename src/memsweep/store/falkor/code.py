@@ -27,7 +27,7 @@ from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.code_files import CodeFiles, RunWrites, ensure_root, keep_listed
 from memsweep.store.code_values import StoredChunk, compare_chunks
-from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher
+from memsweep.store.falkor import code_cypher, cypher, gc_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
 from memsweep.store.falkor.naming import Relations
@@ -40,6 +40,7 @@ from memsweep.store.falkor.writing import claim_model, encoded
 from memsweep.store.journals import note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.things.code import CodeRootRow
+from memsweep.store.things.graph import RelationRow
 
 NewId = Callable[[str], str]
 REFER = attrgetter("path")
@@ -278,9 +279,9 @@ def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Map
         return
     without, within = ({(row["relation"], row["memory"]) for row in rows} for rows in (dropped, added))
     freed, moved = settled(_who_states(tx, unstated, without, within))
-    tx.do(code_cypher.DROP_RELATION, sorted(freed))
-    tx.do(trash_cypher.FREE_RELATION, sorted(freed))
-    tx.do(gc_cypher.TRASH_RELATION, [{"key": key, "trash": receipt} for key, receipt in sorted(moved.items())])
+    rows = FalkorRows(tx)
+    rows.free(RelationRow, ("key", "in", freed))
+    rows.move(RelationRow, moved)
 
 
 def _who_states(

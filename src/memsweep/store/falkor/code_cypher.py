@@ -51,7 +51,6 @@ DROP_MENTION = "MATCH (c:Chunk {ref: toString(row.chunk)})-[r:MENTIONS]->(e {ref
 ADD_STATEMENT = """
     MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     CREATE (m)-[:STATES {relation: row.relation}]->(e)"""
-DROP_RELATION = "MATCH ()-[r:RELATED_TO {ref: toString(row)}]->() DELETE r"
 DROP_STATEMENT = "MATCH (m:Memory {ref: toString(row.memory)})-[s:STATES {relation: row.relation}]->() DELETE s"
 
 DROP_SKIP = "MATCH (s:CodeSkip {root: row.root}) WHERE s.path = row.path DELETE s"

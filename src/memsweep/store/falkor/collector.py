@@ -35,7 +35,7 @@ class FalkorCollector:
             changes = FalkorChanges(tx)
             yield changes
             dropped = changes.texts.dropped_chunks
-            self._vectors.announce(tx.meta["generation"], changes.trash.freed_chunks | dropped)
+            self._vectors.announce(tx.meta["generation"], tx.freed_chunks | dropped)
         if dropped:
             self._vectors.dismiss(tx.meta["generation"])
 

@@ -139,13 +139,6 @@ EDGES_OF = """
     UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-()
     RETURN DISTINCT r.key, startNode(r).key, endNode(r).key"""
 
-# steps of an apply: what goes gets another label and the number of its receipt
-TRASH_MEMORY = "MATCH (n:Memory {ref: toString(row.key)}) REMOVE n:Memory SET n:TrashedMemory SET n.trash = row.trash"
-TRASH_CHUNK = "MATCH (n:Chunk {ref: toString(row.key)}) REMOVE n:Chunk SET n:TrashedChunk SET n.trash = row.trash"
-TRASH_ENTITY = "MATCH (n:Entity {ref: toString(row.key)}) REMOVE n:Entity SET n:TrashedEntity SET n.trash = row.trash"
-TRASH_RELATION = """
-    MATCH (s)-[r:RELATED_TO {ref: toString(row.key)}]->(o)
-    CREATE (s)-[n:WAS_RELATED_TO]->(o) SET n = properties(r) SET n.trash = row.trash DELETE r"""
 ADD_RECEIPT = "CREATE (:Receipt {*row})"
 
 # audit, pins, tombstones

@@ -9,7 +9,6 @@ from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.ids import findable
 from memsweep.model.memory import last_seen
 from memsweep.model.plan import Kind, Survey
-from memsweep.model.selection import Selection
 from memsweep.model.sources import stands_alone
 from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher, surveying
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
@@ -157,17 +156,6 @@ class FalkorItems:
 
     def relations_at(self, entities: Collection[int]) -> set[int]:
         return {key for key, _, _ in self._rows(gc_cypher.EDGES_OF, entities)}
-
-    def trash(self, moved: Selection, receipt: int) -> None:
-        # Relations first: their ends still have the label of the living.
-        steps = (
-            (gc_cypher.TRASH_RELATION, moved.relations),
-            (gc_cypher.TRASH_CHUNK, moved.chunks),
-            (gc_cypher.TRASH_MEMORY, moved.memories),
-            (gc_cypher.TRASH_ENTITY, moved.entities),
-        )
-        for step, keys in steps:
-            writable(self._asked).do(step, [{"key": key, "trash": receipt} for key in sorted(keys)])
 
     def pin(self, kind: Kind, key: int, pinned: bool) -> None:
         step = gc_cypher.of_label(gc_cypher.PIN, _LABELS[kind])

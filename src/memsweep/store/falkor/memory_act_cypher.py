@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-FREE_OF_MEMORY = "MATCH (a:MemoryAct {of: toString(row)}) DELETE a"
-
 MENTIONS = tuple(
     f"""
     UNWIND $keys AS key MATCH (m:{prefix}Memory {{ref: toString(key)}})-[:HAS_CHUNK]->(c)-[n:MENTIONS]->(e{live})

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders, shape_of
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
-from memsweep.store.falkor.words import told
+from memsweep.store.falkor.words import sought_by, terms_of, told
 from memsweep.store.rows import Find, Look, Read, Shape, Tally, Totals, Values, Where
 
 if TYPE_CHECKING:
@@ -34,6 +34,27 @@ _JOINS = {
 _FORMS = {"": "{}", "beginning": "left({}, {})", "length": "size({})"}
 
 
+class _Derived(NamedTuple):
+    """What a node has besides its columns, made of some of them."""
+
+    columns: frozenset[str]
+    of: Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+_DERIVED = {
+    "chunk": _Derived(frozenset({"text", "words"}), lambda row: sought_by(terms_of(row["text"], row["words"]))),
+    "relation": _Derived(frozenset({"relation_key"}), lambda row: {"told": told(row["relation_key"])}),
+}
+_ADD_CHUNK = """
+    MATCH (m:{memory} {{ref: toString(row.memory)}})
+    CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(:{chunk} {{*row}})"""
+_FREED = {
+    "chunk": "MATCH (e:Embedding {ref: toString(row)}) DELETE e",
+    "relation": "MATCH ()-[s:STATES {relation: row}]->() DELETE s",
+}
+"""What goes with rows that are freed by their keys, and is not at their nodes."""
+
+
 class FalkorRows:
     """Implements `memsweep.store.rows.Rows`."""
 
@@ -47,6 +68,11 @@ class FalkorRows:
         found = []
         for read, asked in zip(reads, queries, strict=True):
             rows = [row for _ in asked for row in next(answers)]
+            if isinstance(read, Values) and _tells_nodes(read):
+                if isinstance(self._asked, Transaction):
+                    (label,) = declared(read.row)[0].labels("trash")
+                    self._asked.nodes.setdefault(label, {}).update({row[0]: row[-1] for row in rows})
+                rows = [row[:-1] for row in rows]
             found.append(
                 _in_order(read, len(asked), [*map(decoder(read.row, "node"), rows)]) if isinstance(read, Find) else rows
             )
@@ -65,7 +91,9 @@ class FalkorRows:
         keys = [tx.new_key() for _ in rows] if it.numbered_by else []
         for key, node in zip(keys, made, strict=False):
             node[it.numbered_by] = key
-        tx.do(_create(_class(rows), beside), made)
+        for which in ("live", "trash") if it.bins else ("any",):
+            of_bin = [node for node in made if not it.bins or (node.get("trash") is None) == (which == "live")]
+            tx.do(_create(_class(rows), beside, *it.labels(which)), of_bin)
         return keys
 
     def put(self, rows: Sequence[Any], *, replace: bool, live: Collection[str] = ()) -> None:
@@ -96,11 +124,18 @@ class FalkorRows:
         self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]], *, bin: Bin = "any"
     ) -> None:
         it, names = declared(row)[0], tuple(columns)
-        ways, marks = encoders(it, names, "node"), [f"set_{name}" for name in names]
-        rows = [dict(zip(marks, encoded(ways, each), strict=True)) | {"w0": key} for key, each in values.items()]
-        if it.table == "relation" and "relation_key" in names:  # what finds it goes with it
-            names += ("told",)
-            rows = [row | {"set_told": told(row["set_relation_key"])} for row in rows]
+        ways = encoders(it, names, "node")
+        changed = [dict(zip(names, encoded(ways, each), strict=True)) for each in values.values()]
+        derive = _DERIVED.get(it.table)
+        if derive is not None and derive.columns <= set(names):  # what finds it goes with it
+            changed = [each | derive.of(each) for each in changed]
+        rows = [
+            {f"set_{name}": value for name, value in each.items()} | {"w0": key}
+            for key, each in zip(values, changed, strict=True)
+        ]
+        if not rows:
+            return
+        names = tuple(changed[0])
         if not it.ends.keys().isdisjoint(names):
             self._between_others(it, names, rows, bin)
             return
@@ -118,13 +153,19 @@ class FalkorRows:
     def move(self, row: type[Any], receipts: Mapping[int, int | None], *, bin: Bin = "live") -> None:
         tx, it = writable(self._asked), declared(row)[0]
         (live,), (trash,), (before,) = it.labels("live"), it.labels("trash"), it.labels(bin)
-        back = sorted(key for key, receipt in receipts.items() if receipt is None)
-        tx.do(_move(it, trash, live), [{"at": key} for key in back])
+        back = [key for key, receipt in receipts.items() if receipt is None]
+        nodes = tx.nodes_of(trash, back)
+        tx.do(_move(it, trash, live, at_nodes=nodes is not None), [{"at": at} for at in nodes or sorted(back)])
         held = [{"at": key, "trash": receipt} for key, receipt in sorted(receipts.items()) if receipt is not None]
         tx.do(_move(it, before, trash), held)
 
-    def free(self, row: type[Any], *where: Where) -> None:
-        self._each(declared(row)[0], where, {}, _delete)
+    def free(self, row: type[Any], *where: Where, bin: Bin = "any") -> None:
+        tx, it = writable(self._asked), declared(row)[0]
+        self._each(it, where, {}, _delete, bin)
+        if it.table in _FREED:
+            ((_, _, keys),) = where
+            tx.do(_FREED[it.table], sorted(keys))
+            tx.freed_chunks.update(keys if it.table == "chunk" else ())
 
     def _each(
         self,
@@ -132,13 +173,14 @@ class FalkorRows:
         where: Sequence[Where],
         values: Mapping[str, Any],
         step: Callable[[Declaration, Shape, Place, tuple[str, ...]], str],
+        bin: Bin = "any",
     ) -> None:
         """Do a step with one row that has all values; of the first set of keys, a row for each."""
         bound = _bound(it, where) | {f"set_{name}": value for name, value in values.items()}
         sets = [f"w{place}" for place, (_, op, _) in enumerate(where) if op == "in"]
         rows = [bound | {sets[0]: value} for value in bound[sets[0]]] if sets else [bound]
         shape = shape_of(where)
-        for place in _places(it, shape, "any", "any"):
+        for place in _places(it, shape, bin, "any"):
             writable(self._asked).do(step(it, shape, place, tuple(values)), rows)
 
 
@@ -157,12 +199,18 @@ def queries_of(read: Read) -> list[Query]:
         values, shape = _bound(it, read.where), shape_of(read.where)
         places = _places(it, shape, read.bin, read.near)
         if isinstance(read, Values):
-            queries = [_listed(read.row, read.columns, shape, place, read.distinct) for place in places]
+            listed = (read.distinct, _tells_nodes(read))
+            queries = [_listed(read.row, read.columns, shape, place, *listed) for place in places]
         else:
             how = (read.order, read.newest, bool(read.limit))
             queries = [_match(read.row, shape, place, *how) for place in places]
             values |= {"limit": read.limit} if read.limit else {}
     return [] if [] in values.values() else [(query, values) for query in queries]
+
+
+def _tells_nodes(read: Values) -> bool:
+    """Return whether the nodes are asked for as well, where what comes back is found again at a tenth of the cost."""
+    return read.bin == "trash" and read.columns[0] == "key" and not declared(read.row)[0].edge
 
 
 def _in_order(read: Find, places: int, rows: list[Any]) -> list[Any]:
@@ -299,9 +347,9 @@ def _match(row: Any, shape: Shape, place: Place, order: tuple[str, ...], newest:
 
 
 @cache
-def _listed(row: Any, columns: tuple[str, ...], shape: Shape, place: Place, distinct: bool) -> str:
+def _listed(row: Any, columns: tuple[str, ...], shape: Shape, place: Place, distinct: bool, with_nodes: bool) -> str:
     it, _ = declared(row)
-    listed = ", ".join(_value(it, name) for name in columns)
+    listed = ", ".join([*(_value(it, name) for name in columns), *["ID(n)"] * with_nodes])
     return f"{_found(it, shape, place)} RETURN {'DISTINCT ' * distinct}{listed}"
 
 
@@ -321,15 +369,18 @@ def _nodes(rows: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the properties of new nodes of one class."""
     it, names = declared(_class(rows))
     stored, ways = [it.in_node(name) for name in names], encoders(it, names, "node")
+    derive = _DERIVED.get(it.table)
     texts = [
-        (by, it.in_node(name)) for name in names if (by := it.columns[name].found_by) not in ("", it.in_node(name))
+        (by, it.in_node(name))
+        for name in names
+        if (by := it.columns[name].found_by) not in ("", "ref", it.in_node(name))
     ]
     made = []
     for row in rows:
         node = dict(zip(stored, encoded(ways, row), strict=True))
         for by, name in texts:
             node[by] = str(node[name])
-        made.append(node)
+        made.append(node | derive.of(node) if derive else node)
     return made
 
 
@@ -356,10 +407,12 @@ def _end(it: Declaration, name: str, end: str, label: str) -> str:
 
 
 @cache
-def _create(row: Any, beside: str) -> str:
+def _create(row: Any, beside: str, label: str) -> str:
     it, _ = declared(row)
+    if it.table == "chunk":
+        return _ADD_CHUNK.format(memory=label.replace("Chunk", "Memory"), chunk=label)
     if not beside:
-        return f"CREATE (:{it.label} {{*row}})"
+        return f"CREATE (:{label} {{*row}})"
     by = it.columns[beside].found_by or it.in_node(beside)
     return (
         f"OPTIONAL MATCH (c:{it.label} {{{by}: row.{by}}}) WITH row, count(c) AS there WHERE there > 0"
@@ -377,7 +430,7 @@ def _set(it: Declaration, shape: Shape, place: Place, names: tuple[str, ...]) ->
 
 @cache
 def _delete(it: Declaration, shape: Shape, place: Place, names: tuple[str, ...]) -> str:
-    return f"{_found(it, shape, place, step=True)} DELETE n"
+    return f"{_found(it, shape, place, step=True)} {'DETACH ' * (it.bins and not it.edge)}DELETE n"
 
 
 @cache
@@ -397,14 +450,12 @@ def _again(it: Declaration, names: tuple[str, ...], kind: str) -> str:
 
 
 @cache
-def _move(it: Declaration, before: str, after: str) -> str:
-    """Give what is at a key another label or type."""
+def _move(it: Declaration, before: str, after: str, *, at_nodes: bool = False) -> str:
+    """Give what is at a key, or at a node, another label or type."""
+    found = f"MATCH {_at(it, Place(before), {'n': [] if at_nodes else ['ref: toString(row.at)']})}"
+    found += " WHERE ID(n) = row.at" if at_nodes else ""
     if it.edge and before != after:
-        return (
-            f"MATCH (s)-[r:{before} {{ref: toString(row.at)}}]->(o) CREATE (s)-[n:{after}]->(o)"
-            " SET n = properties(r) SET n.trash = row.trash DELETE r"
-        )
-    found = f"MATCH {_at(it, Place(before), {'n': ['ref: toString(row.at)']})}"
+        return f"{found} CREATE (a)-[m:{after}]->(b) SET m = properties(n) SET m.trash = row.trash DELETE n"
     return f"{found}{f' REMOVE n:{before} SET n:{after}' if before != after else ''} SET n.trash = row.trash"
 
 

@@ -187,6 +187,7 @@ class Transaction:
         self.new_origins: dict[Origin, int] = {}  # which this transaction makes
         self.new_vectors: list[Row] = []  # of a new memory, by key
         self.nodes: dict[str, dict[int, int]] = {}  # where the server has what was read, by label and key
+        self.freed_chunks: set[int] = set()  # whose vectors leave the set
         self._graph, self._token = graph, token
         self._answers, self._replies = answers, replies
         self._steps: list[tuple[str, list[Any]]] = []

@@ -3,18 +3,6 @@
 from __future__ import annotations
 
 # what is in the trash
-TRASHED_ITEM = (
-    "MATCH (n:TrashedMemory {id: $id}) RETURN 'memory', n.key",
-    "MATCH (n:TrashedEntity {id: $id}) RETURN 'entity', n.key",
-    "MATCH ()-[r:WAS_RELATED_TO {id: $id}]->() RETURN 'relation', r.key",
-)
-MEMORY_HOLDERS = "UNWIND $keys AS key MATCH (n:TrashedMemory {ref: toString(key)}) RETURN n.trash, n.id"
-ENTITY_HOLDERS = "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.trash, n.id"
-MEMORIES_AT = "MATCH (n:TrashedMemory {trash: $receipt}) RETURN n.key, ID(n)"
-MEMORIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedMemory {trash: receipt}) RETURN n.key"
-CHUNKS_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedChunk {trash: receipt}) RETURN n.key"
-ENTITIES_OF = "UNWIND $receipts AS receipt MATCH (n:TrashedEntity {trash: receipt}) RETURN n.key"
-RELATIONS_OF = "UNWIND $receipts AS receipt MATCH ()-[r:WAS_RELATED_TO {trash: receipt}]->() RETURN r.key"
 # Many memories are asked about at once, each for 3 microseconds: not where no file is in the trash.
 FILES_OF = """
     MATCH (one:TrashedMemory) WHERE one.root > '' WITH one LIMIT 1
@@ -28,24 +16,10 @@ _WITH_SAME_TEXT = """mine.source <> 'code_indexer'
 SAME_TEXTS = f"""
     UNWIND $memories AS key MATCH (mine:TrashedMemory {{ref: toString(key)}}) WHERE {_WITH_SAME_TEXT}"""
 SAME_TEXTS_AT = f"UNWIND $nodes AS node MATCH (mine:TrashedMemory) WHERE ID(mine) = node AND {_WITH_SAME_TEXT}"
-CHUNKS_WITH_MEMORIES = """
-    MATCH (c:TrashedChunk {trash: $receipt}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
-    RETURN c.key, m.key, m.trash IS NULL, ID(c)"""
 CHUNKS_WITH = """
     UNWIND $keys AS key
     MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->(c:TrashedChunk) WHERE c.trash = m.trash RETURN c.key"""
-NAMED_BY_PLANS = """
-    UNWIND $items AS item MATCH (i:PlanItem {ref: toString(item[0])}) WHERE i.kind = 'relation'
-    WITH item, i, i.plan AS plan MATCH (p:Plan {ref: toString(plan)}) WHERE p.receipt = item[1] RETURN DISTINCT i.key"""
 
-# what comes back
-_MEMORY_BACK = "REMOVE n:TrashedMemory SET n:Memory SET n.trash = NULL"
-_CHUNK_BACK = "REMOVE n:TrashedChunk SET n:Chunk SET n.trash = NULL"
-RESTORE_MEMORY = f"MATCH (n:TrashedMemory {{ref: toString(row)}}) {_MEMORY_BACK}"
-RESTORE_MEMORY_AT = f"MATCH (n:TrashedMemory) WHERE ID(n) = row {_MEMORY_BACK}"
-RESTORE_CHUNK = f"MATCH (n:TrashedChunk {{ref: toString(row)}}) {_CHUNK_BACK}"
-RESTORE_CHUNK_AT = f"MATCH (n:TrashedChunk) WHERE ID(n) = row {_CHUNK_BACK}"
-RESTORE_ENTITY = "MATCH (n:TrashedEntity {ref: toString(row)}) REMOVE n:TrashedEntity SET n:Entity SET n.trash = NULL"
 # A namesake takes over what the other had, in whichever trash it waits.
 MOVE_MENTIONS = """
     MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:MENTIONS]-(c) MATCH (t:Entity {ref: toString(row.namesake)})
@@ -99,15 +73,6 @@ THREADS_AND_ROOTS = "UNWIND $keys AS key MATCH (n:{memory} {{ref: toString(key)}
 NAMES_OF_CHUNKS = """
     MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)
     RETURN n.name_key, n.name, n.evidence, n.chunks"""
-FREE_MEMORY = "MATCH (n:TrashedMemory {ref: toString(row)}) DETACH DELETE n"
-FREE_CHUNK = "MATCH (n:TrashedChunk {ref: toString(row)}) DETACH DELETE n"
-FREE_ENTITY = "MATCH (n:TrashedEntity {ref: toString(row)}) DETACH DELETE n"
-FREE_RELATION = "MATCH ()-[r:WAS_RELATED_TO {ref: toString(row)}]->() DELETE r"
-FREE_STATEMENTS = "MATCH ()-[s:STATES {relation: row}]->() DELETE s"
-FREE_THREAD = """
-    MATCH (t:Thread {ref: toString(row)}) OPTIONAL MATCH (m:Memory {thread: row}) WITH row, t, count(m) AS live
-    OPTIONAL MATCH (g:TrashedMemory {thread: row}) WITH row, t, live, count(g) AS gone
-    WHERE live + gone = 0 DELETE t"""
 # What comes next stands behind the last that stands there, in the trash included.
 LAST_OF_THREAD = """
     MATCH (t:Thread {ref: toString(row)}) OPTIONAL MATCH (c:Chunk {stream: row})
@@ -119,9 +84,6 @@ FREE_ROOT = """
     OPTIONAL MATCH (g:TrashedMemory {root: row}) WITH row, t, live, count(g) AS gone
     OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live, gone, count(s) AS skips
     WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
-FREE_PLAN_ITEMS = "MATCH (p:Plan {id: row}) WITH row, p.key AS plan MATCH (i:PlanItem {plan: plan}) DELETE i"
-DROP_ALIASES_OF = "MATCH (a:Alias {entity: row}) DELETE a"
-FREE_CONTRIBUTIONS = "MATCH (c:Contribution {fact: toString(row)}) DELETE c"
 
 # What is too old to tell of: receipts that were purged, with their plans, and events of the log.
 LET_GO = (

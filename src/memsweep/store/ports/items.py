@@ -7,7 +7,6 @@ from typing import NamedTuple, Protocol
 
 from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.plan import Kind, Survey
-from memsweep.model.selection import Selection
 
 Keys = Mapping[Kind, Collection[int]]
 
@@ -103,7 +102,5 @@ class ItemRows(ItemReads, Protocol):
 
     def stated_by(self, memories: Collection[int]) -> list[tuple[int, bool]]:
         """Live relations that these memories state, and whether they stand by themselves, too."""
-
-    def trash(self, moved: Selection, receipt: int) -> None: ...
 
     def pin(self, kind: Kind, key: int, pinned: bool) -> None: ...

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from datetime import datetime
+from typing import Any
 
 import apsw
 
@@ -15,9 +17,9 @@ from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
 from memsweep.store.sqlite.records import SqliteRecords
 from memsweep.store.sqlite.revisions import SqliteRevisions, SqliteTexts
-from memsweep.store.sqlite.rows import SqliteRows
+from memsweep.store.sqlite.rows import SqliteRows, as_list
 from memsweep.store.sqlite.segments import SqliteSegmentRows
-from memsweep.store.sqlite.trash_rows import SqliteTrash
+from memsweep.store.trash import Clash, Clashes, SameText, Trash
 
 
 class SqliteReads(WorkspaceReads):
@@ -50,3 +52,30 @@ class SqliteChanges(Changes):
 
     def audit(self, event: AuditEvent) -> None:
         add_event(self._db, event)
+
+
+class SqliteTrash(Trash):
+    def __init__(self, db: apsw.Connection) -> None:
+        super().__init__(SqliteRows(db))
+        self._db = db
+
+    def clashes(self, memories: Collection[int]) -> Clashes:
+        if not memories:
+            return Clashes([], [])
+        asked = (as_list(memories),)
+        files: list[Any] = self._db.execute(trash_sql.CLASHING_FILES, asked).fetchall()
+        texts: list[Any] = self._db.execute(trash_sql.SAME_TEXTS, asked).fetchall()
+        return Clashes([Clash(*row) for row in files], [SameText(*row) for row in texts])
+
+    def chunks_with(self, memories: Collection[int]) -> list[int]:
+        found: list[Any] = self._db.execute(trash_sql.CHUNKS_WITH, (as_list(memories),)).fetchall() if memories else []
+        return [key for (key,) in found]
+
+    def hand_over(self, namesakes: Mapping[int, int]) -> None:
+        for entity, namesake in sorted(namesakes.items()):
+            for statement in trash_sql.HAND_OVER:
+                self._db.execute(statement, {"entity": entity, "namesake": namesake})
+
+    def free_places(self, memories: Collection[int]) -> None:
+        for statement in trash_sql.FREE_PLACES if memories else ():
+            self._db.execute(statement)

@@ -250,5 +250,6 @@ def _settle(db: apsw.Connection, unstated: set[int]) -> None:
         if memory is not None:
             found[key] = known._replace(holders=(*known.holders, holder))
     freed, moved = settled(found.values())
-    db.executemany(sql.DROP_RELATION, [(key,) for key in sorted(freed)])
-    SqliteRows(db).move(RelationRow, moved)
+    rows = SqliteRows(db)
+    rows.free(RelationRow, ("key", "in", freed))
+    rows.move(RelationRow, moved)

@@ -67,14 +67,4 @@ _AT = f"""
 RELATIONS_AT = _AT.format("id, subject, object")
 RELATION_KEYS_AT = _AT.format("id")
 
-# The words leave the full-text index before the rows leave the view, with their exact text, in ascending order.
-UNINDEX_CHUNKS = f"""
-    insert into chunk_fts (chunk_fts, rowid, text)
-    select 'delete', id, spread_script(text || ' ' || words) from chunk where id in {_KEYS} order by id"""
-TRASH_MENTIONS_OF_CHUNKS = f"update mention set trash = :receipt where trash is null and chunk in {_KEYS}"
-TRASH_MENTIONS_OF_ENTITIES = f"update mention set trash = :receipt where trash is null and entity in {_KEYS}"
-TRASH = {
-    kind: f"update {kind} set trash = :receipt where id in {_KEYS}"
-    for kind in ("memory", "chunk", "entity", "relation")
-}
 PIN = {kind: f"update {kind} set pinned = ?, version = version + 1 where id = ?" for kind in ("memory", "entity")}

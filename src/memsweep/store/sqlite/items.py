@@ -11,7 +11,6 @@ import apsw
 from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.ids import findable
 from memsweep.model.plan import Kind, Survey
-from memsweep.model.selection import Selection
 from memsweep.store.file.connect import one, row
 from memsweep.store.file.words import any_of, having
 from memsweep.store.ports.items import Around, Described, Keys, LiveRow
@@ -97,19 +96,6 @@ class SqliteItems:
 
     def relations_at(self, entities: Collection[int]) -> set[int]:
         return {key for (key,) in self._rows(item_sql.RELATION_KEYS_AT, entities)}
-
-    def trash(self, moved: Selection, receipt: int) -> None:
-        for statement, keys in (
-            (item_sql.UNINDEX_CHUNKS, moved.chunks),
-            (item_sql.TRASH_MENTIONS_OF_CHUNKS, moved.chunks),
-            (item_sql.TRASH_MENTIONS_OF_ENTITIES, moved.entities),
-            (item_sql.TRASH["memory"], moved.memories),
-            (item_sql.TRASH["chunk"], moved.chunks),
-            (item_sql.TRASH["entity"], moved.entities),
-            (item_sql.TRASH["relation"], moved.relations),
-        ):
-            if keys:
-                self._db.execute(statement, {"keys": json.dumps(sorted(keys)), "receipt": receipt})
 
     def pin(self, kind: Kind, key: int, pinned: bool) -> None:
         self._db.execute(item_sql.PIN[kind], (pinned, key))

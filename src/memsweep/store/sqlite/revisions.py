@@ -13,13 +13,13 @@ from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.stored import to_json
 from memsweep.model.text import content_hash
-from memsweep.store.file.connect import insert
+from memsweep.store.file import meta_sql
+from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model
 from memsweep.store.journals import Revisions
-from memsweep.store.sqlite import context_sql, revision_sql, sql, writing
+from memsweep.store.sqlite import context_sql, revision_sql, sql, trash_sql, writing
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.rows import SqliteRows, as_list
-from memsweep.store.sqlite.trash_rows import forget_chunks
 from memsweep.store.texts import Texts
 
 
@@ -34,7 +34,9 @@ class SqliteRevisions(Revisions):
         """The word index knows their texts for a while."""
         if keys:
             self.drop(keys)
-            forget_chunks(self._db)
+            self._db.execute(trash_sql.MERGE_WORDS)
+            generation = one(self._db, meta_sql.GET_META, ("vector_generation",)) or 0
+            self._db.execute(meta_sql.SET_META, ("vector_generation", generation + 1))
             self._db.execute(context_sql.MERGE_WORDS)
 
 

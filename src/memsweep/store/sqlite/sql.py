@@ -191,5 +191,4 @@ WHO_STATES = """
     from json_each(?) as wanted join relation on relation.id = wanted.value
     left join relation_source on relation_source.relation = relation.id
     left join memory on memory.id = relation_source.memory"""
-DROP_RELATION = "delete from relation where id = ?"
 COUNT_MEMORIES = "select count(*) from memory"

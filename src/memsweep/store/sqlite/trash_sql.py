@@ -6,20 +6,6 @@ Sets of keys are JSON lists.
 from __future__ import annotations
 
 # what is in the trash
-TRASHED_ITEM = " union all ".join(
-    f"select '{kind}', id from {kind} where uid = :id and trash is not null"
-    for kind in ("memory", "entity", "relation")
-)
-HELD_BY = {
-    "memories": "select id from memory where trash in (select value from json_each(?))",
-    "chunks": "select id from chunk where trash in (select value from json_each(?))",
-    "entities": "select id from entity where trash in (select value from json_each(?))",
-    "relations": "select id from relation where trash in (select value from json_each(?))",
-}
-HOLDERS = {
-    kind: f"select trash, uid from {kind} where trash is not null and id in (select value from json_each(?))"
-    for kind in ("memory", "entity")
-}
 # A file may be known by another root, under another path. The cross joins keep the order: each step is a lookup then.
 CLASHING_FILES = """
     select mine.id, mine.uid, theirs.uid from json_each(?) as wanted join memory as mine on mine.id = wanted.value
@@ -37,34 +23,16 @@ SAME_TEXTS = """
     join memory as theirs on theirs.content_hash = mine.content_hash and theirs.trash is null
       and theirs.source <> 'code_indexer' and theirs.thread is mine.thread and theirs.text = mine.text
     where mine.source <> 'code_indexer'"""
-CHUNKS_OF = """
-    select chunk.id, memory.id, memory.id is not null and memory.trash is null
-    from chunk left join memory on memory.id = chunk.memory where chunk.trash = ?"""
 # Not by the index of the trash, which would give everything that the receipt holds for each memory.
 CHUNKS_WITH = """
     select chunk.id from json_each(?) as wanted cross join memory on memory.id = wanted.value
     cross join chunk on chunk.memory = memory.id where +chunk.trash = memory.trash"""
-NAMED_BY_PLANS = """
-    select item.key, plan.receipt from plan cross join plan_item as item on item.plan = plan.id
-    where item.kind = 'relation' and plan.receipt in (select value from json_each(:receipts))
-      and item.key in (select value from json_each(:keys))"""
-
 # what comes back
-RESTORE_MEMORIES = "update memory set trash = null where id in (select value from json_each(?))"
-REINDEX_CHUNKS = """
-    insert into chunk_fts (rowid, text)
-    select chunk.id, spread_script(chunk.text || ' ' || chunk.words) from json_each(?) as wanted
-    join chunk on chunk.id = wanted.value order by chunk.id"""
-RESTORE_CHUNKS = "update chunk set trash = null where id in (select value from json_each(?))"
-RESTORE_ENTITIES = "update entity set trash = null where id in (select value from json_each(?))"
 # A mention is in the trash with one of its ends, and only then.
 _WHERE_ITS_ENDS_ARE = """
     update mention set trash = coalesce((select trash from chunk where chunk.id = mention.chunk),
                                         (select trash from entity where entity.id = mention.entity))"""
-MENTIONS_RETURN_WITH_CHUNKS = f"""
-    {_WHERE_ITS_ENDS_ARE} where chunk in (select value from json_each(?)) and trash is not null"""
 MENTIONS_FOLLOW_ENTITIES = f"{_WHERE_ITS_ENDS_ARE} where entity in (select value from json_each(?))"
-MENTIONS_RETURN_WITH_ENTITIES = f"{MENTIONS_FOLLOW_ENTITIES} and trash is not null"
 # A namesake takes over what the other had, in whichever trash it waits.
 HAND_OVER = (
     "update or ignore mention set entity = :namesake, trash = (select trash from chunk where chunk.id = mention.chunk)"
@@ -121,44 +89,12 @@ REASON_OF = """
     where plan.uid = ? and kind = ? and key = ?"""
 
 # freeing
-FREE_OF_CHUNKS = (
-    "delete from vector where chunk in (select value from json_each(?))",
-    "delete from mention where chunk in (select value from json_each(?))",
-    "delete from chunk where id in (select value from json_each(?))",
-)
-FREE_OF_MEMORIES = (
-    "delete from relation_source where memory in (select value from json_each(?))",
-    "delete from memory_tag where memory in (select value from json_each(?))",
-    "delete from code_file where memory in (select value from json_each(?))",
-    "delete from memory_act where memory in (select value from json_each(?))",
-    "delete from supersession where old in (select value from json_each(?))",
-    "delete from supersession where new in (select value from json_each(?))",
-    "delete from memory where id in (select value from json_each(?))",
-)
-FREE_OF_RELATIONS = (
-    "delete from contribution where relation in (select value from json_each(?))",
-    "delete from relation_source where relation in (select value from json_each(?))",
-    "delete from relation where id in (select value from json_each(?))",
-)
-FREE_OF_ENTITIES = (
-    "delete from mention where entity in (select value from json_each(?))",
-    "delete from alias where entity in (select value from json_each(?))",
-    "delete from entity where id in (select value from json_each(?))",
-)
-FREE_LEFTOVERS = (
-    "delete from thread where not exists (select 1 from memory where memory.thread = thread.id)",
-    "delete from name_seen where not exists"
-    " (select 1 from json_each(name_seen.chunks) as seen join chunk on chunk.id = seen.value)",
-    "update name_seen set chunks = (select json_group_array(chunk.id) from json_each(name_seen.chunks) as seen"
-    " join chunk on chunk.id = seen.value)"
-    " where exists (select 1 from json_each(name_seen.chunks) as seen where seen.value not in (select id from chunk))",
+FREE_PLACES = (
     "delete from code_root where id not in (select root from code_file) and id not in (select root from code_skip)",
     "delete from code_scope where root not in (select id from code_root)",
 )
 # Words of removed chunks stay in the segments of the full text until these are merged.
 MERGE_WORDS = "insert into chunk_fts (chunk_fts) values ('optimize')"
-DROP_PLAN_ITEMS = "delete from plan_item where plan in (select id from plan where uid = ?)"
-
 # audit, pins, tombstones
 # Who asks for a subject also gets what happened to it among others: `needle` is null without one.
 AUDIT = """

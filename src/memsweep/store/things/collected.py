@@ -33,7 +33,7 @@ class PlanItemRow(NamedTuple):
     plan: Annotated[int, c.LINK]
     position: Annotated[int, c.NUMBER.but(remedy=f.drop)]
     kind: Annotated[ItemKind, c.choice(*get_args(ItemKind))]
-    key: Annotated[int, c.LINK.but(in_file="key")]
+    key: Annotated[int, c.LINK.but(in_file="key", found_by="ref")]
     """Of the item."""
     version: Annotated[int, c.NUMBER.but(remedy=f.drop)]
     reason: Annotated[str, c.TEXT.but(remedy=f.drop)]

@@ -1,0 +1,154 @@
+"""The trash, the same for every engine: what receipts hold, what comes back, and what is freed for good.
+
+It works inside the caller's transaction. A thing takes along what the engine keeps beside its row: words, vectors,
+mentions, statements.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from memsweep.model.contribution import Contribution
+from memsweep.model.graph_rows import Alias
+from memsweep.model.ids import findable
+from memsweep.model.memory_act import MemoryAct
+from memsweep.model.selection import Selection
+from memsweep.store.rows import Find, Rows, Values, Where
+from memsweep.store.things.collected import PlanItemRow, PlanRow
+from memsweep.store.things.graph import EntityRow, NameSeen, RelationRow
+from memsweep.store.things.memories import ChunkRow, MemoryRow, ThreadRow
+
+
+class Clash(NamedTuple):
+    """A memory in the trash, and one that took its place meanwhile."""
+
+    key: int
+    id: str
+    other_id: str
+
+
+class SameText(NamedTuple):
+    """A memory in the trash, and a live one that says the same."""
+
+    key: int
+    id: str
+    other_id: str
+    other: int
+
+
+class Clashes(NamedTuple):
+    files: list[Clash]
+    """Those whose file is that of a live memory."""
+    texts: list[SameText]
+    """Those whose text a live memory of the same thread has; code is known by its file."""
+
+
+_KINDS = (MemoryRow, ChunkRow, EntityRow, RelationRow)
+_FOUND = (("memory", MemoryRow), ("entity", EntityRow), ("relation", RelationRow))
+
+
+class Trash:
+    """What only an engine can tell is abstract."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    def find(self, item_id: str) -> tuple[str, int] | None:
+        """Return whether it is a memory, an entity or a relation in the trash, and its key."""
+        wanted: Where = ("id", "=", findable(item_id))
+        found = self._rows.ask(*(Values(row, ("key",), (wanted,), "trash") for _, row in _FOUND))
+        return next(((kind, key) for (kind, _), rows in zip(_FOUND, found, strict=True) for (key,) in rows), None)
+
+    def held_by(self, receipts: Collection[int]) -> Selection:
+        """Return everything that these receipts hold."""
+        asked = (Values(row, ("key",), (("trash", "in", receipts),), "trash") for row in _KINDS)
+        return Selection(*({key for (key,) in found} for found in self._rows.ask(*asked)))
+
+    def holders(self, held: Selection) -> list[tuple[int, str]]:
+        """Return the receipt that holds each memory and entity in the trash, and its id."""
+        items = ((MemoryRow, held.memories), (EntityRow, held.entities))
+        asked = (Values(row, ("trash", "id"), (("key", "in", keys),), "trash") for row, keys in items)
+        return [(receipt, uid) for found in self._rows.ask(*asked) for receipt, uid in found]
+
+    def memories_of(self, receipt: int) -> list[int]:
+        (found,) = self._rows.ask(Values(MemoryRow, ("key",), (("trash", "=", receipt),), "trash"))
+        return [key for (key,) in found]
+
+    def chunks_of(self, receipt: int) -> list[tuple[int, int]]:
+        """Return the chunks that a receipt holds, each with its memory."""
+        (found,) = self._rows.ask(Values(ChunkRow, ("key", "memory"), (("trash", "=", receipt),), "trash"))
+        return [(key, memory) for key, memory in found]
+
+    def still_there(self, memories: Collection[int]) -> set[int]:
+        """Return those of these memories that are in the trash."""
+        (found,) = self._rows.ask(Values(MemoryRow, ("key",), (("key", "in", memories),), "trash"))
+        return {key for (key,) in found}
+
+    @abstractmethod
+    def clashes(self, memories: Collection[int]) -> Clashes: ...
+
+    @abstractmethod
+    def chunks_with(self, memories: Collection[int]) -> list[int]:
+        """Return the chunks of memories in the trash that went there with them."""
+
+    def named_by_plans(self, held: Iterable[tuple[int, int]]) -> set[int]:
+        """Return those relations, each with the receipt that holds it, that the plan of that receipt named."""
+        pairs = set(held)
+        keys, receipts = ({pair[place] for pair in pairs} for place in (0, 1))
+        (plans,) = self._rows.ask(Values(PlanRow, ("key", "receipt"), (("receipt", "in", receipts),)))
+        used: dict[int, int] = dict(map(tuple, plans))
+        where: tuple[Where, ...] = (("key", "in", keys), ("plan", "in", used), ("kind", "=", "relation"))
+        (items,) = self._rows.ask(Values(PlanItemRow, ("key", "plan"), where))
+        return {key for key, plan in items if (key, used[plan]) in pairs}
+
+    def take(self, moved: Selection, receipt: int) -> None:
+        """Put rows into the trash of a receipt, relations before the entities that they are between."""
+        items = ((RelationRow, moved.relations), (ChunkRow, moved.chunks), (MemoryRow, moved.memories))
+        for row, keys in (*items, (EntityRow, moved.entities)):
+            self._rows.move(row, dict.fromkeys(keys, receipt))
+
+    def restore(self, back: Selection) -> None:
+        """Memories, chunks and entities are live again, and so are mentions between what is live; not relations."""
+        for row, keys in ((MemoryRow, back.memories), (ChunkRow, back.chunks), (EntityRow, back.entities)):
+            self._rows.move(row, dict.fromkeys(keys))
+
+    @abstractmethod
+    def hand_over(self, namesakes: Mapping[int, int]) -> None:
+        """Mentions, relations in the trash and other names of one entity are those of another, which is live."""
+
+    def free(self, gone: Selection) -> None:
+        """Rows leave for good, with all that only they needed."""
+        rows = self._rows
+        threads, names = self._threads_of(gone.memories), self._names_in(gone.chunks)
+        rows.free(ChunkRow, ("key", "in", gone.chunks), bin="trash")
+        rows.free(MemoryAct, ("memory", "in", gone.memories))
+        rows.free(MemoryRow, ("key", "in", gone.memories), bin="trash")
+        rows.free(Contribution, ("relation", "in", gone.relations))
+        rows.free(RelationRow, ("key", "in", gone.relations), bin="trash")
+        rows.free(Alias, ("entity", "in", gone.entities))
+        rows.free(EntityRow, ("key", "in", gone.entities), bin="trash")
+        rows.free(ThreadRow, ("key", "in", threads))
+        left = [each._replace(chunks=[key for key in each.chunks if key not in gone.chunks]) for each in names]
+        rows.free(NameSeen, ("name_key", "in", {each.name_key for each in left if not each.chunks}))
+        rows.put([each for each in left if each.chunks], replace=True)
+        self.free_places(gone.memories)
+
+    def _threads_of(self, memories: Collection[int]) -> set[int]:
+        """Return the threads of memories that no others are in."""
+        mine = Values(
+            MemoryRow, ("thread",), (("key", "in", memories), ("thread", "known", None)), "any", distinct=True
+        )
+        threads = {thread for (thread,) in self._rows.ask(mine)[0]}
+        (theirs,) = self._rows.ask(Values(MemoryRow, ("key", "thread"), (("thread", "in", threads),), "any"))
+        return threads - {thread for key, thread in theirs if key not in memories}
+
+    def _names_in(self, chunks: Collection[int]) -> list[NameSeen]:
+        """Return names that are only counted yet, and were seen in some chunks."""
+        seen = self._rows.ask(Find(NameSeen, order=()))[0] if chunks else []
+        return [each for each in seen if any(key in chunks for key in each.chunks)]
+
+    @abstractmethod
+    def free_places(self, memories: Collection[int]) -> None:
+        """Drop the folders of code that no file is left in; what comes next stands behind what is left of a thread."""
