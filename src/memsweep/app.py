@@ -83,14 +83,14 @@ class App:
 
     @cached_property
     def quarantine(self) -> Quarantine:
-        """What stays out of search; hooks have a stricter one."""
+        """Return the quarantine of searches; hooks have a stricter one."""
         from memsweep.model.quarantine import Quarantine
 
         return Quarantine(self.settings.quarantine.tiers, self.settings.quarantine.days)
 
     @property
     def untold(self) -> Quarantine:
-        """What is not told to a model that did not ask for it. Of indexed code only places are told."""
+        """Return the quarantine of what a model is told unasked. Of indexed code only places are told."""
         from memsweep.model.quarantine import Quarantine
 
         own, more = self.settings.quarantine, self.settings.hooks.quarantine
@@ -98,14 +98,14 @@ class App:
 
     @property
     def actor(self) -> str:
-        """Who is acting, for the audit log: the client of this call, with its token, or whoever opened the app."""
+        """Return the actor for the audit log: the client of this call with its token, or whoever opened the app."""
         token = granted.get()
         actor = self._actor if calling.get() is None else self.origin.actor
         return actor if token is None else f"{actor} ({token.name})"
 
     @property
     def origin(self) -> Origin:
-        """Where what is remembered now comes from."""
+        """Return the origin of what is remembered now."""
         return without_secrets(calling.get() or self._opened_by)
 
     def memory(self, workspace_id: str = "") -> Memory:
@@ -125,7 +125,7 @@ class App:
 
     @property
     def workspace_id(self) -> str:
-        """What an empty workspace id means: the first of the token, that of the settings, or of the project."""
+        """Return the default workspace: the first of the token, that of the settings, or of the project."""
         if token := bound_token():
             return token.workspaces[0]
         return self.settings.workspace or self.resolver.place.workspace_id
@@ -145,7 +145,7 @@ class App:
         return self.engine.deleted_workspaces() if deleted else self.engine.workspaces()
 
     def trash(self, workspace_id: str = "", *, offset: int = 0, limit: int = 20, receipt_id: str = "") -> TrashPage:
-        """What is in the trash of a workspace, and the deleted workspaces.
+        """Return the trash of a workspace, and the deleted workspaces.
 
         Where the workspace itself was deleted, or the configured one is not made yet, there are only those.
         """
@@ -221,7 +221,7 @@ class App:
 
     @property
     def projects(self) -> Projects:
-        """Which workspace a project has, and what a person decides about that."""
+        """Return the projects service: the workspace of a project, and a person's decisions about it."""
         from memsweep.services.projects import Projects
 
         return Projects(self)
@@ -231,7 +231,7 @@ class App:
         return self._private_folder(folder)
 
     def export_folder(self) -> Path:
-        """Where agents may write files; made when it is first asked for. What a token is for has its own."""
+        """Return the folder where agents may write files, made on first use. Each token has its own."""
         token = bound_token()
         return self._private_folder(os.path.join("exports", token.digest[:16] if token else ""))
 
@@ -287,7 +287,7 @@ class App:
             there.close()
 
     def deleted_workspaces(self, older_than_days: float) -> int:
-        """How many workspaces were deleted at least this long ago, and can be purged or brought back."""
+        """Count the workspaces that were deleted at least this long ago, and can be purged or brought back."""
         return self.engine.count_deleted(days_ago(self.clock(), older_than_days))
 
     def purge_workspaces(self, older_than_days: float) -> int:
@@ -308,7 +308,7 @@ class App:
 
     @property
     def tokens(self) -> TokenService:
-        """Who may come in over HTTP."""
+        """Return the service for the tokens of HTTP."""
         from memsweep.services.tokens import TokenService
 
         return TokenService(self)
@@ -359,7 +359,7 @@ class App:
 
     @cached_property
     def sightings(self) -> Sightings:
-        """What searches returned and the stores have yet to note."""
+        """Return the memories that searches returned, for the stores to note later."""
         from memsweep.memory.recall import Sightings
 
         return Sightings()

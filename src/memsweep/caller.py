@@ -1,4 +1,4 @@
-"""Whose call is being served; it follows the call into its thread. Doors set it, nobody else."""
+"""The origin of the current call; it follows the call into its thread. Only doors set it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ granted: ContextVar[Token | None] = ContextVar("granted", default=None)
 
 @contextmanager
 def called_by(origin: Origin) -> Iterator[None]:
-    """What is remembered inside came from there: for doors that serve several callers, such as hooks."""
+    """Set the origin of all that is remembered inside: for doors that serve several callers, such as hooks."""
     token = calling.set(origin)
     try:
         yield

@@ -1,4 +1,4 @@
-"""Where time and randomness come in; everything that decides gets them handed in."""
+"""The sources of time and randomness; everything that decides gets them handed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long work may go on: a call by its processor time, a process by the clock once it was told to end.
+"""Limit work: a call by its processor time, a process by the clock once it was told to end.
 
 A thread cannot be ended from outside. So arguments are bounded, which bounds every call; statements of SQLite are
 interrupted, and none is begun, when a call has used up its time; and a process that was told to end ends.

@@ -1,4 +1,4 @@
-"""What a fork must not fall into, and what a forked child begins anew.
+"""Keep a fork out of stretches that it would break, and renew a forked child.
 
 A child has the memory of its parent, but of its threads only the one that forked. What the others were in the middle of
 stays as it was for good: a lock is never let go, and SQLite takes the locks of the parent for its own. So a fork waits
@@ -69,7 +69,7 @@ class Stretch:
 
     @property
     def is_mine(self) -> bool:
-        """Whether this thread is inside."""
+        """Return whether this thread is inside."""
         return self._mine.depth > 0
 
     @property

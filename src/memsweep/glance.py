@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def at_a_glance(settings: Settings, project: str, look: Callable[[Resolver, Glance], T]) -> T | None:
-    """What there is to see; None where the engine has to be asked: a server, or files that have to be mended first."""
+    """Return what `look` finds; None where the engine has to be asked: a server, or files to mend first."""
     if settings.store:
         return None
     import apsw

@@ -1,4 +1,4 @@
-"""What a public operation is: written once, called directly or awaited, with bounded arguments and damage explained."""
+"""Declare a public operation: written once, called directly or awaited, with bounded arguments and damage explained."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 @frozen
 class Calls(Generic[Mode]):
-    """How the operations of an object are called; `Mode` is `Sync` or `Async`, and decides their types."""
+    """The way to call the operations of an object; `Mode` is `Sync` or `Async`, and decides their types."""
 
     in_thread: bool
     explain_damage: Callable[[], StoreCorrupt | None]

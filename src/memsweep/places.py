@@ -1,4 +1,4 @@
-"""Where our files are, before any setting is read. Nothing heavy is imported: a hook finds a server with it."""
+"""The places of our files, before any setting is read. Nothing heavy is imported: a hook finds a server with it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def environment() -> Mapping[str, str]:
 
 
 def handed_over(environ: Mapping[str, str]) -> dict[str, str]:
-    """What a hook says of its environment to a server: all that settings depend on, and no key of a service."""
+    """Return the environment that a hook passes to a server: all that settings depend on, and no key of a service."""
     return {
         name: value for name, value in environ.items() if name.startswith("MEMSWEEP_") or name == "CLAUDE_PROJECT_DIR"
     }

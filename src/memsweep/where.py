@@ -1,4 +1,4 @@
-"""What `memsweep where` needs, and no more: clients and prompts ask it often, so it starts in a moment."""
+"""The command `memsweep where`, alone: clients and prompts ask it often, so it starts in a moment."""
 
 from __future__ import annotations
 

@@ -39,8 +39,7 @@ def selected(items: Iterable[Item], current: Mapping[Place, str]) -> tuple[list[
 
 
 def writes_of(items: Sequence[Item], contents: Mapping[Place, bytes], index: str) -> list[Write]:
-    """What has to be written for some items, in an order in which a crash keeps too much rather than too little:
-    new files, then what names them, then what goes."""
+    """Return the writes for some items, ordered so that a crash keeps too much: new files, the index, removals."""
     after: dict[Place, bytes | None] = {}
     requires: dict[Place, tuple[Place, ...]] = {}
     drop: dict[str, list[str]] = defaultdict(list)
@@ -112,7 +111,7 @@ def writes_back_to(changes: Sequence[FileChange], content: Callable[[str], bytes
 
 
 def way_back(receipt: ClientReceipt, current: Mapping[Place, str]) -> tuple[list[FileChange], list[Skipped]]:
-    """What an undo changes: each file that still is what the receipt made of it. One that never was needs nothing."""
+    """Return the changes of an undo: files that still are as the receipt left them. Unchanged ones need nothing."""
     back, conflicts = [], []
     for change in receipt.changes:
         now = current.get(change.place, ABSENT)

@@ -1,4 +1,4 @@
-"""Which clients keep memory in files, and where. Pure."""
+"""The clients that keep memory in files, and the places of these files. Pure."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Client:
     """Files that the client writes anew from its own database; they are mirrored, and never in a plan."""
 
     def store_path(self, store: str) -> str:
-        """Where a store is, below the folder of the client."""
+        """Return the place of a store, below the folder of the client."""
         return f"{self.stores}/{store}/{self.memory}" if self.stores else self.memory
 
 

@@ -1,4 +1,4 @@
-"""What is dead in the memory of a client. Pure: what the disk says of paths and folders is handed in.
+"""Find dead notes in the memory of a client. Pure: what the disk says of paths and folders is handed in.
 
 What could be read in two ways is only shown: a contradiction, a file that names some paths that are there, one that
 speaks of what was removed. What a person said of themselves (`user`, `feedback`) is never dead because of a path.

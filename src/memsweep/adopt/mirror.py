@@ -103,7 +103,7 @@ def _add(
 
 
 def lost_files(mirror: Mirror, stores: Set[str] | None = None) -> list[LostFile]:
-    """What somebody else deleted: not what a receipt of ours took away, nor what only has another name now."""
+    """Return the files that somebody else deleted: none that a receipt of ours removed, none that were renamed."""
     live: dict[str, set[str]] = {}
     for place, known in mirror.versions.items():
         live.setdefault(place.store, set()).add(known[-1].digest)

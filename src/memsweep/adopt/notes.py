@@ -1,4 +1,4 @@
-"""What the files of a client say: front matter, entries of the index, paths that a text names. Pure.
+"""Read the notes of a client: front matter, entries of the index, paths that a text names. Pure.
 
 Bytes that are no UTF-8 survive: they are read with `surrogateescape`, and written back as they were.
 """
@@ -112,7 +112,7 @@ def edited_index(data: bytes, drop: Iterable[str], add: Iterable[str]) -> bytes:
 
 
 def is_named(name: str, index: bytes) -> bool:
-    """Whether an index speaks of a file, in an entry or in a text of its own; `a.md` is not in `data.md`."""
+    """Return whether an index names a file, in an entry or in its own text; `a.md` is not in `data.md`."""
     text, base = text_of(index), posixpath.basename(name)
     at = text.find(base)
     while at >= 0:

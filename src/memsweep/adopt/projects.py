@@ -1,4 +1,4 @@
-"""Which folder a store of Claude Code belongs to. Its name says too little: `a-b` may be a/b, a.b or a-b.
+"""Find the folder of a store of Claude Code. Its name says too little: `a-b` may be a/b, a.b or a-b.
 
 What is known comes from the client: its list of projects, and the working folders in its sessions. What git says of
 work trees is read from its files. A folder that nobody knows is unknown, never gone.
@@ -60,7 +60,7 @@ def find_projects(client: Client, root: str, stores: Sequence[str], here: str) -
 
 
 def look_at(store: ClientStore, path: str, home: str) -> PathState:
-    """Whether a path that a memory names is there. Only what is in the project or in the person's home is looked at."""
+    """Return whether a path in a memory exists. Only the project and the person's home are looked at."""
     folder = store.project.repository or store.project.folder
     if path.startswith(("~/", "/")):
         place = os.path.normpath(os.path.join(home, path[2:]) if path.startswith("~/") else path)
@@ -147,7 +147,7 @@ def _project(folder: str, trees: dict[str, Tree | None], linked: dict[str, str])
 
 
 def _by_location(folder: str) -> str:
-    """Where a work tree that is gone was in a folder of work trees of its repository."""
+    """Return the repository of a work tree that is gone, if it was in a folder of work trees."""
     above = os.path.dirname(folder)
     if os.path.basename(above) not in _WORKTREE_FOLDERS:
         return ""

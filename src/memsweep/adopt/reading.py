@@ -22,7 +22,7 @@ from memsweep.model.adopt import ClientFile, ClientStore, LostFile, Place, Proje
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which stores: those of a folder and its work trees, or all."""
+    """The stores of a command: those of a folder and its work trees, or all."""
 
     here: str
     all_projects: bool = False
@@ -51,7 +51,7 @@ class AdoptDependencies:
 
 @dataclass(slots=True)
 class Reading:
-    """What the disk and the mirror say, at one moment."""
+    """The state of the disk and of the mirror at one moment."""
 
     stores: tuple[ClientStore, ...]
     mirror: Mirror
@@ -76,7 +76,7 @@ def read(tools: AdoptDependencies, scope: Scope, mirror: Mirror, *, dry_run: boo
 
 
 def refuse_unknown(tools: AdoptDependencies, scope: Scope) -> None:
-    """Where there is neither a memory nor a mirror of one, before anything is made."""
+    """Refuse a scope without a memory or a mirror of one, before anything is made."""
     if not tools.vault.is_there and not store_names(tools.client, tools.root):
         _refuse_nothing(tools, scope, False)
 
@@ -170,5 +170,5 @@ def path_of(tools: AdoptDependencies, place: Place) -> Path:
 
 
 def still_lost(tools: AdoptDependencies, found: Reading) -> list[LostFile]:
-    """What somebody else deleted, as far as the mirror still has it."""
+    """Return the files that somebody else deleted and that the mirror still has."""
     return [each for each in lost_files(found.mirror, found.names) if tools.vault.has(each.digest)]

@@ -72,7 +72,7 @@ def look(tools: AdoptDependencies, scope: Scope, *, dry_run: bool = False) -> Lo
 
 
 def lost(tools: AdoptDependencies, scope: Scope) -> list[LostFile]:
-    """What somebody else deleted since the mirror saw it; nothing is written."""
+    """Return the files that somebody else deleted since the mirror saw them; nothing is written."""
     if not tools.vault.is_there:
         return []
     return still_lost(tools, read(tools, scope, tools.vault.mirror(), dry_run=True))

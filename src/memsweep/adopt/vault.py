@@ -1,4 +1,4 @@
-"""Where the mirror is: a folder in the home for each folder of a client, readable by nobody else.
+"""Keep the mirror: a folder in the home for each folder of a client, readable by nobody else.
 
 `files/` has every content once, under its digest; `mirror.json` says which file had which; `plans/` and `receipts/`
 are small files of their own. Contents are on the disk before anything speaks of them.

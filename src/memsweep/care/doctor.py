@@ -26,7 +26,7 @@ _MERGES = 10_000  # the newest
 
 @dataclass(frozen=True, slots=True)
 class DoctorDependencies:
-    """What the doctor needs of the world; parts that may fail are asked for when they are needed."""
+    """The doctor's dependencies; parts that may fail are asked for when they are needed."""
 
     workspace_id: str
     home: HomeKeeper
@@ -128,7 +128,7 @@ def _embed(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
 
 
 def _mention(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
-    """What the text names is mentioned again; what it mentions beside may have been handed in, and stays."""
+    """Add the mentions that the text gives; other mentions may have been passed by a caller, and stay."""
     store = tools.store()
     lost = _unmentioned(tools, store)
     counts = {each.invariant: each.count for each in found}

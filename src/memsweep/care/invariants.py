@@ -1,4 +1,4 @@
-"""What must hold in every store: in words, what mends it, and what to do where nothing does. Pure."""
+"""The invariants of every store: their names, the repair, or the next step where none exists. Pure."""
 
 from __future__ import annotations
 
@@ -284,7 +284,7 @@ def cure_of(finding: Finding) -> str:
 
 
 def sentence(finding: Finding) -> str:
-    """What was found, with the number and a few of the places."""
+    """Return a sentence on a finding, with the number and a few of the places."""
     invariant = INVARIANTS[finding.invariant]
     said = f"{finding.count:,} {invariant.one if finding.count == 1 else invariant.many}"
     if finding.samples:
@@ -294,7 +294,7 @@ def sentence(finding: Finding) -> str:
 
 
 def next_step(finding: Finding) -> str:
-    """What to do about a finding that is left."""
+    """Return the next step for a finding that is left; empty if it was repaired."""
     if finding.repaired:
         return ""
     invariant = INVARIANTS[finding.invariant]

@@ -1,4 +1,4 @@
-"""What every command shares: the app, JSON or words, and the way errors leave."""
+"""The parts that every command shares: the app, JSON or words, and the way errors leave."""
 
 from __future__ import annotations
 

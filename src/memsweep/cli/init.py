@@ -45,7 +45,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class AskOptions:
-    """How a person wants to be asked."""
+    """The choice of a person how to be asked."""
 
     dry_run: bool
     yes: bool
@@ -174,7 +174,7 @@ def _show(step: Step) -> None:
 
 
 def _offer(*, hooks: bool, index: bool, asks: bool, workspace: str) -> None:
-    """What a project may want beside: git hooks, and a first index."""
+    """Offer the extras of a project: git hooks, and a first index."""
     with_app(lambda app: _offer_in(app, hooks=hooks, index=index, asks=asks, workspace=workspace))
 
 

@@ -35,7 +35,7 @@ def status(project: InProject = "", as_json: Json = False) -> None:
 
 
 def _with_hooks(app: App) -> ProjectStatus:
-    """Whether those of agents' clients are on is known to their own room."""
+    """Return the status with the state of agents' hooks, which only their own room knows."""
     found = app.projects.status()
     on = HookFiles(app.settings.home).is_on(found.whereabouts.place.workspace_id)
     return replace(found, hooks_on=app.settings.hooks.enabled and on)

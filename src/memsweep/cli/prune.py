@@ -321,7 +321,7 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
 
 
 def _asides(console: Console, preview: report.PruneAnswer) -> None:
-    """What was named and stays, and what to think of."""
+    """Print what was named and stays, and the warnings."""
     for item in preview["protected"]:
         name = harmless(" ".join(str(item["name"] or "").split())[:60])
         console.print(

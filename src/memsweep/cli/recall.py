@@ -194,7 +194,7 @@ def show_hits(answer: FoundAnswer) -> None:
 
 
 def plain(text: str) -> str:
-    """What rich would make of it: no control characters that move the cursor, and blanks in place of tabs."""
+    """Return a text as rich would print it: no control characters that move the cursor, blanks in place of tabs."""
     if "\t" not in text:
         return text.translate(_UNPRINTED)
     from rich.text import Text  # how many blanks depends on how wide each character is
@@ -205,7 +205,7 @@ def plain(text: str) -> str:
 
 
 def _is_drawn() -> bool:
-    """Whether this is a terminal, or somebody asks for what a terminal gets; rich knows what that means."""
+    """Return whether this is a terminal, or somebody asks for a terminal's output; rich knows the variables."""
     asked = environment()
     return sys.stdout.isatty() or any(asked.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
 

@@ -21,7 +21,7 @@ _FOLDER, _RECORD = "init", "record.json"
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What `init` did to a file; kept until it is undone."""
+    """A change of a file by `init`; kept until it is undone."""
 
     client: str
     path: str
@@ -53,7 +53,7 @@ def write(change: ConfigChange, home: Path) -> Written:
 
 
 def plan_undo(home: Path, chosen: tuple[str, ...] = ()) -> list[tuple[Written, ConfigChange]]:
-    """How every file would be put back, the last written first."""
+    """Plan to restore every file, the last written first."""
     clients = {client.id: client for client in CLIENTS}
     record = [each for each in read_record(home) if each.client in clients and (not chosen or each.client in chosen)]
     return [(each, _undone(each, clients[each.client])) for each in reversed(record)]

@@ -149,7 +149,7 @@ def _written(value: Any, unit: str, newline: str, depth: int) -> str:
 
 
 def _style(text: str) -> tuple[str, str]:
-    """How far a level is indented, and how lines end."""
+    """Return the indentation of a level and the line ending of a text."""
     newline = "\r\n" if "\r\n" in text else "\n"
     members, _ = _members(text, _first_object(text))
     if not members:

@@ -1,4 +1,4 @@
-"""What `init` would change: the clients that are there, their files, and each change as a value."""
+"""Plan the changes of `init`: the clients that are there, their files, and each change as a value."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ State = Literal["new", "changed", "there", "refused"]
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """Where clients keep things: the platform, the person's home, and variables that move folders."""
+    """A machine for clients: the platform, the person's home, and variables that move folders."""
 
     platform: Platform
     home: Path
@@ -53,7 +53,7 @@ class ConfigChange:
 
 
 def find_clients(machine: Machine, chosen: Iterable[str] = ()) -> list[Client]:
-    """Those that are on the machine, or those that somebody names."""
+    """Return the clients that are on the machine, or those that somebody names."""
     wanted = list(chosen)
     known = {client.id: client for client in CLIENTS}
     if unknown := [name for name in wanted if name not in known]:

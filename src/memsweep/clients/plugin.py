@@ -50,7 +50,7 @@ class SettingsBefore:
 
 
 def plan_plugins(clients: Iterable[Client], folder: Path) -> list[PluginChange]:
-    """How the plugin is added to those of the clients that take one and can be run."""
+    """Plan to add the plugin to those of the clients that take one and can be run."""
     return [
         change
         for client in clients
@@ -60,7 +60,7 @@ def plan_plugins(clients: Iterable[Client], folder: Path) -> list[PluginChange]:
 
 
 def plan_removal(home: Path, chosen: tuple[str, ...] = ()) -> list[PluginChange]:
-    """How what earlier runs added is removed."""
+    """Plan to remove what earlier runs added."""
     known = read_plugins(home)
     return [
         _change(client, (client.plugin.remove, NAME), ("marketplace", "remove", MARKETPLACE))

@@ -1,4 +1,4 @@
-"""How a client starts our server on this machine."""
+"""The command by which a client starts our server on this machine."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ PLATFORMS: tuple[Platform, ...] = ("linux", "darwin", "win32")
 
 @dataclass(frozen=True, slots=True)
 class PluginCommands:
-    """How a client that takes our plugin adds and removes one."""
+    """The commands of a client that add and remove our plugin."""
 
     program: str
     add: str
@@ -104,7 +104,7 @@ CLIENTS = (
 
 
 def folders(platform: Platform, home: PurePath, variables: Mapping[str, str]) -> dict[str, str]:
-    """What the paths of the table begin with."""
+    """Return the folders that the paths of the table begin with."""
     config = {
         "linux": variables.get("XDG_CONFIG_HOME") or str(home / ".config"),
         "darwin": str(home / "Library" / "Application Support"),

@@ -91,7 +91,7 @@ def _key(name: str) -> str:
 
 
 def _value(value: Any) -> str:
-    """What JSON and TOML write alike: texts, whole numbers, truths and lists of them."""
+    """Return a value that JSON and TOML write alike: texts, whole numbers, truths and lists of them."""
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, str | bool | int):

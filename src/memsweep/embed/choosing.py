@@ -1,4 +1,4 @@
-"""Which embedder and which reader the settings ask for."""
+"""Choose the embedder and the reader that the settings ask for."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ class LocalEmbedder:
                 yield self._fast_weights.take(np.array(encoding.ids, np.intp), axis=0)
 
     def token_ends(self, text: str) -> list[int]:
-        """Where each token of the text ends, in characters."""
+        """Return the end of each token of the text, in characters."""
         windows = [text[start : start + _WINDOW] for start in range(0, len(text), _WINDOW)]
         return [
             start * _WINDOW + end

@@ -34,7 +34,7 @@ class PackagedModel:
     extra: str
 
     def folder(self) -> Path:
-        """Where the files are."""
+        """Return the folder of the files."""
         if importlib.util.find_spec("onnxruntime") is None:
             raise self._missing("onnxruntime")
         for package, folder in self.carriers.items():

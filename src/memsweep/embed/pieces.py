@@ -46,7 +46,7 @@ class Pieces:
         return [self._ids[piece] for piece in pieces]
 
     def rank(self, left: str, right: str) -> Rank | None:
-        """Where the pair stands in the table of merges; None if it does not."""
+        """Return the place of the pair in the table of merges; None if it is not there."""
         both = self._ids.get(left + right)
         return None if both is None else (not (left + right).strip(_SPACE), both, self._ids[left], self._ids[right])
 
@@ -55,6 +55,6 @@ class Pieces:
 
 
 def _part(raw: bytes, name: bytes, following: bytes) -> Any:
-    """What stands behind a name and before the next one; reading the whole file would take twice as long."""
+    """Return the JSON between two names of a file; to read the whole file would take twice as long."""
     start = raw.index(name) + len(name)
     return json.JSONDecoder().raw_decode(raw[start : raw.index(following, start)].decode())[0]

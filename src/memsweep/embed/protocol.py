@@ -1,4 +1,4 @@
-"""What an embedder does, and how its vectors are kept."""
+"""The protocols of embedders and readers, and the form in which vectors are kept."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Embedder(Protocol):
 
 
 class Tokeniser(Protocol):
-    """Where each token of a text ends, in characters, ascending."""
+    """A cutter of texts into tokens; `token_ends` are in characters, ascending."""
 
     def token_ends(self, text: str) -> Sequence[int]: ...
 
 
 class Words(Protocol):
-    """What single words mean, whatever model embeds whole texts."""
+    """A model of single words, whatever model embeds whole texts."""
 
     def rarities(self, words: Sequence[str]) -> list[float]:
-        """How rare each word is in general, from 0 to 1."""
+        """Return how rare each word is in general, from 0 to 1."""
 
     def nearest(self, words: Sequence[str], texts: Sequence[str]) -> list[list[float]]:
         """For each text and each of the words, the best cosine with a word of the text."""
@@ -44,7 +44,7 @@ class Reader(Protocol):
     """Reads a query and a passage together."""
 
     def read(self, query: str, passages: Sequence[str]) -> list[float]:
-        """How well each passage answers: the higher, the better."""
+        """Return how well each passage answers: the higher, the better."""
 
 
 def quantise(rows: Rows) -> list[bytes]:

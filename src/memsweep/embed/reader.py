@@ -56,7 +56,7 @@ class MarcoReader:
         self._loading = Lock()
 
     def read(self, query: str, passages: Sequence[str]) -> list[float]:
-        """How well each passage answers, as the logarithm of odds. A long passage counts as the best of its windows."""
+        """Return how well each passage answers, in log odds. A long passage counts as the best of its windows."""
         _ = self._network  # before threads race for it
         asked, *texts = (
             encoding.ids for encoding in self._tokenizer.encode_batch_fast([query, *passages], add_special_tokens=False)

@@ -29,7 +29,7 @@ def _certificates() -> ssl.SSLContext:
 
 
 class _RemoteEmbedder:
-    """What both protocols share: batches, one clear sentence for every way to fail, and a checked shape."""
+    """The base of both protocols: batches, one clear sentence for every way to fail, and a checked shape."""
 
     service = ""
     path = ""

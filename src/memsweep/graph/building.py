@@ -61,7 +61,7 @@ class BuildOptions:
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What was read, and what became of it (nothing, if it was only a look)."""
+    """The facts that were read, and what became of them (nothing, if it was only a look)."""
 
     batch: GraphBatch
     outcome: Related | None

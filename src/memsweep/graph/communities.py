@@ -69,7 +69,7 @@ def louvain(links: Links) -> dict[int, int]:
 
 
 def modularity(links: Links, label: dict[int, int]) -> float:
-    """How much more of the weight lies inside communities than chance would put there."""
+    """Return how much more of the weight lies inside communities than chance would put there."""
     total = sum(sum(near.values()) for near in links.values())
     if not total:
         return 0.0

@@ -56,7 +56,7 @@ SORTS: dict[str, Callable[[Entity], tuple[float | str, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class GraphDependencies:
-    """What the graph needs of the world."""
+    """The dependencies of the graph's steps."""
 
     store: Graph
     actor: str
@@ -68,7 +68,7 @@ class GraphDependencies:
     """What is in quarantine or has expired, and is not recalled."""
 
     def held(self, moment: datetime | None) -> HeldGraph:
-        """What is not recalled as of a moment; without one, what has expired is."""
+        """Return what is not recalled as of a moment; without one, what has expired is."""
         by = None if moment is None else to_micros(moment)
         return HeldGraph(self.store, None if self.back is None else self.back._replace(expired_by=by))
 
@@ -151,7 +151,7 @@ def entities(
 def related(
     tools: GraphDependencies, entity: str, *, depth: int, limit: int, relation_types: Collection[str] | None
 ) -> Neighbourhood:
-    """What is connected to an entity, by facts that hold now."""
+    """Return the entities that facts of now connect to an entity."""
     refuse_lone_surrogate(entity, "entity")
     refuse_lone_surrogate(list(relation_types or ()), "relation_types")
     now = tools.clock()
@@ -194,7 +194,7 @@ def recalled_edges(
 
 
 def decay(tools: GraphDependencies, node_threshold: float, edge_threshold: float, store: bool) -> Decayed:
-    """What every fact counts now. Storing it twice, or every night, gives the same as once: the base stays."""
+    """Return what every fact counts now. To store it twice or every night changes nothing: the base stays."""
     entities, relations = tools.store.decay(tools.rates, tools.clock(), store=store)
     lost = sorted((*entities, *relations), key=lambda fact: (fact.current - fact.base, fact.id))
     return Decayed(

@@ -32,7 +32,7 @@ _NO_RECEIPT = 0
 def plan_merge(
     store: Graph, names: Sequence[str], into: str, plan_id: str, lifetime: timedelta, doing: Operation
 ) -> Merged:
-    """What a merge would move, saved as a plan; nothing is moved."""
+    """Save a plan of what a merge would move; nothing is moved."""
     with store.changing() as tx:
         target = find(tx, into)
         sources = _sources(tx, names, target)
@@ -249,7 +249,7 @@ class _Aliases:
         return mine
 
     def named(self, name: Name) -> Alias | None:
-        """What a name stands for already."""
+        """Return the alias that a name is already."""
         return self._rows.get(name)
 
     def add(self, source: EntityRecord, target: int, receipt: int) -> None:

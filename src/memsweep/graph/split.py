@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class SplitRequest(NamedTuple):
-    """What becomes an entity of its own: out of which, under which name, with which of its relations and mentions."""
+    """A request for an entity of its own: split out of which, its name, its relations and mentions."""
 
     entity: str
     thing: NamedThing
@@ -38,7 +38,7 @@ class SplitRequest(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """What was asked for, as it is in the store."""
+    """The parts of a request, as they are in the store."""
 
     old: EntityRecord
     kind: str
@@ -51,7 +51,7 @@ class _Part(NamedTuple):
 
 
 def look(store: Graph, wanted: SplitRequest) -> Split:
-    """What a split would move; nothing is moved."""
+    """Return what a split would move; nothing is moved."""
     with store.changing() as tx:
         part = _find(tx, wanted)
     return Split("", wanted.thing.name, len(part.relations), len(part.mentions))

@@ -83,7 +83,7 @@ def superseded(edges: Iterable[Edge]) -> set[tuple[int, str]]:
 
 
 def may_contradict(relation: str) -> bool:
-    """Whether a fact of this kind can contradict another one, by what the relation means."""
+    """Return whether a fact of this kind can contradict another one, by what the relation means."""
     return _plain(relation) in _CAN_CONTRADICT
 
 

@@ -12,7 +12,7 @@ EdgesAt = Callable[[Collection[int]], list[Edge]]
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What was reached: how many steps away each entity is, and the relations on the way."""
+    """The result of a walk: how many steps away each entity is, and the relations on the way."""
 
     distance: dict[int, int]
     edges: tuple[Edge, ...]

@@ -48,7 +48,7 @@ from memsweep.model.validity import holds
 
 @dataclass(frozen=True, slots=True)
 class WholeGraphDependencies:
-    """What operations on the whole graph need of the world."""
+    """The dependencies of operations on the whole graph."""
 
     graph: GraphDependencies
     whole_graph: WholeGraph
@@ -71,7 +71,7 @@ class WholeGraphDependencies:
 
 @dataclass(frozen=True, slots=True)
 class Queried:
-    """Where a query began, and what it reached, the nearest first."""
+    """The starts of a query, and the entities that it reached, the nearest first."""
 
     starts: tuple[Entity, ...]
     entities: tuple[Entity, ...]
@@ -133,7 +133,7 @@ def briefing(tools: WholeGraphDependencies, limit: int, without: Collection[str]
 
 
 def build(tools: WholeGraphDependencies, text: str, found: Iterable[Named], options: object) -> Built:
-    """What a text says becomes facts, all of it or nothing."""
+    """Store the facts of a text, all of them or nothing."""
     checked, chosen = checked_text(text), make_options(options)
     known = tools.whole_graph.known_names(possible_names(checked))
     batch = read_facts(checked, found, known, chosen)
@@ -231,7 +231,7 @@ def brief(survey: GraphSurvey, now: datetime, limit: int, without: Collection[st
 
 
 def _strength(facts: Iterable[Edge]) -> dict[int, float]:
-    """What all facts of an entity weigh together."""
+    """Return the sum of the weights of each entity's facts."""
     strength: dict[int, float] = defaultdict(float)
     for edge in facts:
         if edge.subject != edge.object:
@@ -274,7 +274,7 @@ def density(nodes: int, edges: Iterable[Edge]) -> float:
 
 
 def histogram(shares: Iterable[float]) -> tuple[int, ...]:
-    """How many lie in each tenth from 0 to 1; the last one has 1 itself."""
+    """Return how many lie in each tenth from 0 to 1; the last one has 1 itself."""
     counts = [0] * BUCKETS
     for each in shares:
         counts[min(BUCKETS - 1, int(each * BUCKETS))] += 1

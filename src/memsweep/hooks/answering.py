@@ -48,7 +48,7 @@ class HookListener:
         self._path = ""
 
     def start(self) -> None:
-        """Where no hook was ever called, nothing is made; where no socket is to be had, hooks do without."""
+        """Listen to hooks. Do nothing where no hook was ever called, or where no socket is to be had."""
         files = HookFiles(self._app.settings.home)
         if not sockets.is_offered() or not files.is_in_use():
             return

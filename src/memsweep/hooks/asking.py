@@ -28,7 +28,7 @@ _ANSWER_SECONDS = 60.0
 
 
 def asked(name: str, raw: bytes, began: float, environ: Mapping[str, str] | None = None) -> Mapping[str, Any] | None:
-    """What a server answers to the event, `answer` and `outcome`; None if there is none that will."""
+    """Return a server's answer to the event, `answer` and `outcome`; None if there is none that will."""
     if len(raw) > MOST_EVENT_BYTES:
         return None
     try:
@@ -61,7 +61,7 @@ def introduction(name: str, size: int, began: float, environ: Mapping[str, str])
 
 
 def code() -> list[str]:
-    """Which memsweep this is; another one may have other rules."""
+    """Return the version and folder of this memsweep; another one may have other rules."""
     return [memsweep.__version__, os.path.dirname(memsweep.__file__)]
 
 

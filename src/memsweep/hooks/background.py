@@ -70,7 +70,7 @@ def start_draining(files: HookFiles) -> None:
 
 
 def _apart(platform: str) -> dict[str, Any]:
-    """What keeps a process alive when the one that started it, or its window, is closed."""
+    """Return the options that keep a process alive when the one that started it, or its window, is closed."""
     if platform == "win32":
         return {"creationflags": 0x00000008 | 0x00000200}  # DETACHED_PROCESS, CREATE_NEW_PROCESS_GROUP
     return {"start_new_session": True}
@@ -78,7 +78,7 @@ def _apart(platform: str) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def alone(files: HookFiles, wait_seconds: float) -> Iterator[bool]:
-    """Whether nobody else takes transcripts in."""
+    """Take the lock on transcripts; yield whether it was free."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(files.lock_file(), mode=0o600)
@@ -121,7 +121,7 @@ def drain(
 
 
 def catch_up(settings: Settings, files: HookFiles, event: Event, open_app: OpenApp) -> None:
-    """What was said before is to be known in this session, if that takes no longer than a moment."""
+    """Read waiting transcripts for this session, if that takes no longer than a moment."""
     if not files.spooled():
         return
     seconds = _LOST_SECONDS if event.source == "compact" else _MOMENT_SECONDS

@@ -1,4 +1,4 @@
-"""What the next session will be told, made when there is time, and told at once if nothing has changed since.
+"""Keep the briefing of the next session, made when there is time, and told at once if nothing has changed since.
 
 To make a briefing, half of memsweep has to be imported, and the client waits for it. So whoever reads a transcript in
 the background makes the next one, too. It is told only while the store and the settings that it was made of are the
@@ -32,7 +32,7 @@ class Place(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a project's memory has to say to any session: lines, and when its newest memories were made."""
+    """The memory of a project for any session: lines, and the dates of its newest memories."""
 
     lines: list[str]
     dates: list[float]
@@ -61,7 +61,7 @@ def keep(files: HookFiles, place: Place, known: Known, now: float) -> None:
 
 
 def recall(files: HookFiles, place: Place, now: float) -> Known | None:
-    """What was kept, if it would be the same by now."""
+    """Return the kept briefing, if it would be the same by now."""
     state = files.session(_name(place), "briefing")
     lines, dates, at, until = (state.get(name) for name in ("lines", "dates", "at", "until"))
     if state.get("made_of") != place.made_of or not isinstance(at, float) or not 0 <= now - at <= _MOST_SECONDS:

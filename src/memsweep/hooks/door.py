@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def failure(error: Exception) -> str:
-    """What the record says of it."""
+    """Return the line about an error for the record."""
     from memsweep.secrets.find import redacted  # late: the rules take long to load
 
     return redacted(f"failed: {type(error).__name__}: {error!s:.200}")[0]

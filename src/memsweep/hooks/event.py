@@ -1,4 +1,4 @@
-"""What a client says when it calls a hook. Pure; what is not there is empty, and nothing in it is trusted."""
+"""Read an event of a client's hook. Pure; what is not there is empty, and nothing in it is trusted."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def edited_files(event: Event) -> list[str]:
 
 
 def is_left_for_later(event: Event) -> bool:
-    """What no client should wait for: it is written down, and done in the background."""
+    """Return whether no client should wait for an event: it is written down, and done in the background."""
     match event.name:
         case "PostToolUse":
             return bool(edited_files(event))
@@ -88,7 +88,7 @@ def is_left_for_later(event: Event) -> bool:
 
 
 def is_for_a_server(event: Event) -> bool:
-    """Whether a server that runs already is asked first: for what takes longer to import than to do."""
+    """Return whether a running server is asked first: for events whose imports take longer than the work."""
     return event.name in ("SessionStart", "UserPromptSubmit", "PostToolUse") and not is_left_for_later(event)
 
 

@@ -52,7 +52,7 @@ class HookFiles:
         return self.home / "hooks"
 
     def is_in_use(self) -> bool:
-        """Whether a hook was ever called; the first one makes the folder."""
+        """Return whether a hook was ever called; the first one makes the folder."""
         return os.path.isdir(self._folder)  # a home that cannot be looked into is in nobody's use
 
     def is_on(self, workspace_id: str) -> bool:
@@ -70,7 +70,7 @@ class HookFiles:
         _write(path, {"off": bool(switch.get("off")) if workspace_id else not on, "projects": sorted(names)})
 
     def off(self) -> tuple[bool, list[str]]:
-        """Whether all hooks are off, and the projects whose hooks are."""
+        """Return whether all hooks are off, and the projects whose hooks are."""
         switch = _read(self._folder / "switch.json")
         return bool(switch.get("off")), _names(switch)
 
@@ -95,7 +95,7 @@ class HookFiles:
         _write(self._folder / "spool" / f"{time.time_ns()}-{os.getpid()}.json", values_of(entry))
 
     def spooled(self) -> list[Path]:
-        """What waits, the oldest first."""
+        """Return the waiting files, the oldest first."""
         try:
             return sorted((self._folder / "spool").glob("*.json"))
         except OSError:

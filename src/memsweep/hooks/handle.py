@@ -1,4 +1,4 @@
-"""What each event does, and what the model gets to see of it."""
+"""Handle each event, and choose what the model gets to see of it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _has_something_to_do(event: Event, settings: Settings) -> bool:
 
 
 def _ready(event: Event, settings: Settings, files: HookFiles) -> tuple[Answer, str] | None:
-    """What a session is told, if all of it is there already."""
+    """Return the answer to a session's start, if all of it is there already."""
     from memsweep.hooks import briefing_cache, starting
 
     if (

@@ -1,4 +1,4 @@
-"""What was said in a session goes into the project's context window, and decisions among it become memories."""
+"""Read a session into the project's context window, and remember the decisions in it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def take_in(session: Session, until: int | None = None, *, again: bool = False, 
 def _remember(
     session: Session, lines: str, bookmark: dict[str, Any], state: dict[str, Any], learned: Collection[str]
 ) -> int:
-    """How many memories of this session there are now."""
+    """Remember the decisions of new lines; return how many memories of this session there are now."""
     done, most = _count(state.get("remembered")), session.app.settings.hooks.memories_a_session
     if done >= most:
         return done

@@ -1,4 +1,4 @@
-"""What a prompt brings to mind: a few lines, and for most prompts none."""
+"""Recall memories for a prompt: a few lines, and for most prompts none."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_REMEMBERED = 500
 
 
 def recalled(session: Session) -> str:
-    """What answers the prompt and was not shown in this session before."""
+    """Return the lines that answer the prompt and were not shown in this session before."""
     prompt = asked(session.event.prompt)
     if not prompt:
         return ""
@@ -49,7 +49,7 @@ def recalled(session: Session) -> str:
 
 
 def asked(prompt: str) -> str:
-    """What to search for; nothing for a command, or for a prompt that is too short to ask for anything."""
+    """Return the words to search for; empty for a command, or for a prompt too short to ask for anything."""
     said = without_injected(prompt).strip()
     return "" if said.startswith("/") or len(said.split()) < _LEAST_WORDS else said[:_LONGEST_PROMPT]
 
@@ -61,7 +61,7 @@ def least_relevance(prompt: str, hooks: Hooks) -> float:
 
 
 def recalled_text(prompt: str, hits: Iterable[Hit], before: Collection[str], hooks: Hooks) -> tuple[str, list[str]]:
-    """What the model is told of these hits, and the ids of what that is."""
+    """Return the text for the model on these hits, and the ids of the hits in it."""
     least = least_relevance(prompt, hooks)
     fresh = [hit for hit in hits if hit.relevance >= least and _id(hit) not in before]
     lines, shown = _fitting(fresh, hooks.prompt_tokens)

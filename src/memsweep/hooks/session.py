@@ -41,7 +41,7 @@ class Session:
 
     @classmethod
     def opened(cls, settings: Settings, files: HookFiles, event: Event, open_app: OpenApp) -> Session:
-        """What a person says there is a person's word; the client's own name and session are known."""
+        """Open the session. A person's words there are a person's; the client's own name and session are known."""
         from memsweep.model.origin import Origin
 
         origin = Origin("hook", CLIENT_NAMES[event.client], session=event.session, tool=event.tool, tier="person")

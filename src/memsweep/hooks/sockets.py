@@ -23,12 +23,12 @@ READY_SECONDS = 0.25
 
 
 def is_offered() -> bool:
-    """Whether this system has sockets that are files with an owner."""
+    """Return whether this system has sockets that are files with an owner."""
     return hasattr(socket, "AF_UNIX") and sys.platform != "win32"
 
 
 def is_private(folder: str) -> bool:
-    """Whether it is a folder of ours that nobody else can enter."""
+    """Return whether it is a folder of ours that nobody else can enter."""
     found = os.lstat(folder)
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
 

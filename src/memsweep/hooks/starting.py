@@ -1,4 +1,4 @@
-"""What the model sees when a session begins, and after its client has compacted one."""
+"""Brief the model when a session begins, and after its client has compacted one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MOST_CHARS = 9_500
 
 
 def briefing(session: Session) -> str:
-    """What the project remembers; the same bytes for the whole session, so that prompt caches hold."""
+    """Return the project's memory; the same bytes for the whole session, so that prompt caches hold."""
     settings, files, event = session.app.settings, session.files, session.event
     now = session.app.clock().timestamp()
     if (before := _shown_before(files, event, now)) is not None:
@@ -62,7 +62,7 @@ def briefing_at_a_glance(
 
 
 def prepared(session: Session) -> briefing_cache.Known:
-    """What any session would be told now; kept for the next one."""
+    """Return the briefing for any session now; kept for the next one."""
     place = briefing_cache.place_of(
         session.app.settings, session.event.folder
     )  # before the store is read, so never too new
@@ -110,7 +110,7 @@ def after_compaction(session: Session) -> str:
 
 
 def _known(session: Session) -> briefing_cache.Known:
-    """What a person said is told by its kind, and before what agents concluded."""
+    """Return the briefing's lines: a person's words first, by their kind, then the conclusions of agents."""
     memory = session.memory
     stats = memory.stats()
     if not stats.total_memories and not stats.total_entities:
@@ -159,7 +159,7 @@ def _section(title: str, notes: Sequence[Passage], told: dict[str, Passage]) -> 
 
 
 def _facts(graph: Briefing) -> Iterator[str]:
-    """What the graph says lately, and how much of it is contradictory."""
+    """Yield the newest facts of the graph, and the number of contradictions."""
     if graph.recent:
         yield "Facts:"
     for edge in graph.recent[:_NEWEST]:
@@ -170,7 +170,7 @@ def _facts(graph: Briefing) -> Iterator[str]:
 
 
 def _since(files: HookFiles, workspace_id: str, dates: Sequence[float], now: float) -> Iterator[str]:
-    """How much is new since the last session of this project began."""
+    """Yield how much is new since the last session of this project began."""
     own = f"workspace {workspace_id}"
     before: Any = files.session(own, "shown").get("at")
     files.keep_session(own, "shown", {"at": now})

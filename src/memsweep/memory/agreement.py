@@ -1,4 +1,4 @@
-"""What one statement is to another: it repeats it, it contradicts it, or nobody can be sure. Pure.
+"""Compare two statements: one repeats the other, contradicts it, or nobody can be sure. Pure.
 
 Two statements are compared word by word, without what makes no difference. They contradict each other if one denies
 the other, if one has the opposite in the place of a word, or if both say of one subject what only one thing can be said
@@ -76,7 +76,7 @@ class Sentence:
 
     @cached_property
     def may_tell(self) -> bool:
-        """Whether it may have a verb of which one thing holds; other scripts have signs inside of words."""
+        """Return whether it may have a verb of which one thing holds; other scripts have signs inside of words."""
         return not _VERB_FORMS.isdisjoint(self.words) or not self.text.isascii()
 
     @cached_property
@@ -85,7 +85,7 @@ class Sentence:
 
     @cached_property
     def stems(self) -> frozenset[str]:
-        """What two sentences that say the same have in common, whatever else is in their statements."""
+        """Return the stems that it shares with any sentence that says the same in another statement."""
         stems = map(_stem, self.words)
         return frozenset(stem.rstrip("s") for stem in stems if stem not in DROPPED and stem != "longer")
 
@@ -126,7 +126,7 @@ def _sentences(text: str) -> list[str]:
 
 
 def may_be_judged(text: str) -> bool:
-    """Whether something could be sure of it at all: neither of a long text nor of a question."""
+    """Return whether a text can be judged at all: a long text and a question cannot."""
     return len(text) <= _MOST_CHARACTERS and "?" not in text
 
 
@@ -136,7 +136,7 @@ def said(text: str) -> Said | None:
 
 
 def judged(new: Said, old: Said) -> Judgement | None:
-    """What a new text seems to be to an old one; None where that is not sure."""
+    """Return what a new text seems to be to an old one; None where that is not sure."""
     if _may_repeat(new, old) and _repeats(new, old):
         return Judgement("repeats", tuple(differences(new.text, old.text)))
     for ours in new.sentences:

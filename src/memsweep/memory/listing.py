@@ -22,7 +22,7 @@ _NOT_HERE = ("include_stale", "symbol_kind", "as_of", "role", "include_tests")
 
 
 def make_list_filters(filters: object, door: object, state: object) -> ListFilters:
-    """What to list; filters are those of a search that are about whole memories."""
+    """Return the filters of a listing: those of a search that are about whole memories."""
     checked = make_filters(filters)
     plain = Filters()
     if wrong := next((name for name in _NOT_HERE if getattr(checked, name) != getattr(plain, name)), ""):
@@ -70,7 +70,7 @@ _FIRST, _MOST = 64, 4096  # chunks to look through
 
 
 def newest_memories(store: Store, limit: int, filters: Filters = Filters()) -> tuple[Passage, ...]:
-    """How each begins, the newest first; indexed files are not among them."""
+    """Return the beginning of each memory, the newest first, without indexed files."""
     filters, depth = replace(filters, kind="memory"), _FIRST
     while True:
         keys = [item.key for item in store.newest(filters, depth)]

@@ -104,7 +104,7 @@ def _by_form(text: str) -> tuple[list[tuple[str, int]], str]:
 
 
 def _has_form(name: str) -> bool:
-    """Whether it is an address, a path, a file, dotted, joined by _, humped, a ticket or a host."""
+    """Return whether it is an address, a path, a file, dotted, joined by _, humped, a ticket or a host."""
     if "://" in name or "@" in name:
         return bool(_SCHEME.match(name) or _ADDRESS.fullmatch(name))
     if "/" in name:
@@ -153,7 +153,7 @@ def _begins_no_name(word: str) -> bool:
 
 
 def _proof_of_first(text: str, word: re.Match[str], following: re.Match[str] | None) -> int:
-    """What proves a single word that opens a sentence: its form, `'s`, a colon after it, or another name beside it.
+    """Return the proof that a sentence's first word is a name: its form, `'s`, a colon, or another name beside it.
 
     Doing something makes it likely: who does so twice is a name.
     """
@@ -191,7 +191,7 @@ def _is_no_name(word: str) -> bool:
 
 
 def _opens_sentence(text: str, start: int) -> bool:
-    """Whether nothing but marks and spaces is between it and the end of a sentence, or the beginning of the text."""
+    """Return whether a place begins a sentence: only marks and spaces separate it from an end or the top."""
     before = text[max(0, start - _LOOK_BACK) : start]
     for letter in reversed(before):
         if letter in _SENTENCE_ENDS:

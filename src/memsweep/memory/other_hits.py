@@ -1,4 +1,4 @@
-"""What has no chunk of its own and is found by search all the same: facts of the graph, segments of context windows.
+"""Find what has no chunk of its own: facts of the graph, segments of context windows.
 
 They are few: those that have words of the query are read, and the best of them are embedded for the occasion.
 """
@@ -52,7 +52,7 @@ def passages_of(store: Store, filters: Filters, query: str, asked: Collection[st
 
 
 def _held(store: Store, filters: Filters, stated: Iterable[Statement]) -> set[str]:
-    """Where none can be held back, the graph is not even loaded: a command that searches would wait for it."""
+    """Return the facts that are held back. Without such tiers the graph is not loaded: a search would wait."""
     back = filters.held_back
     facts = [each.id for each in stated if back is not None and each.origin.tier in back.tiers]
     return HeldGraph(store.graph, back).facts(facts) if facts else set()
@@ -78,8 +78,9 @@ def names_to_look_up(query: str, asked: Collection[str]) -> list[str]:
 
 
 def beginnings(asked: Collection[str]) -> list[str]:
-    """How other forms of these words begin: `deploy` for `deployed`, `sign` for `signing`. Some begin other words, too;
-    the words that a fact has in common with the query decide."""
+    """Return the beginnings of other forms of these words: `deploy` for `deployed`, `sign` for `signing`. Some begin
+    other words, too; the words that a fact has in common with the query decide.
+    """
     found = (_beginning(name_key(word)) for word in asked)
     return list(dict.fromkeys(start for start in found if len(start) >= _FEWEST_LETTERS))
 
@@ -147,7 +148,7 @@ def _is_between(at: datetime, filters: Filters) -> bool:
 
 
 def most_alike(passages: Sequence[Passage], shares: Iterable[float]) -> list[Passage]:
-    """Those with most of the words, which are worth embedding; those without any are not."""
+    """Return the passages with most of the words, which are worth embedding; those without any are not."""
     ranked = sorted(zip(shares, passages, strict=True), key=lambda pair: (-pair[0], pair[1].text, pair[1].chunk_id))
     return [passage for share, passage in ranked if share > 0][:MOST_EMBEDDED]
 

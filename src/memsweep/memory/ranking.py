@@ -120,8 +120,7 @@ def is_said(path: str, said: frozenset[str]) -> bool:
 
 
 def support_of(words: FileWords) -> dict[int, float]:
-    """How much each file has of some words: the fewer files have a word the more it counts, and a second piece that has
-    it counts little."""
+    """Return how much each file has of some words: rare words count more, and a second piece with a word little."""
     support: dict[int, float] = {}
     for pieces in words.pieces:
         rarity = math.log(1 + (words.files - len(pieces) + 0.5) / (len(pieces) + 0.5))
@@ -252,7 +251,7 @@ _NOT_FOUND: Row = (0.0, 0, 0.0, 0.0, 0.0)
 
 
 def _with_neighbours(places: Iterable[Place], reach: int) -> set[Place]:
-    """Those that are not alone; of the candidates of a search most are, and need not be asked for each step."""
+    """Return the places that are not alone: most candidates of a search are, and need no further look."""
     return {place for pair in pairwise(sorted(places)) if pair[1] - pair[0] <= reach for place in pair}
 
 
@@ -410,7 +409,7 @@ def _files(owners: Mapping[int, Owner], rankings: Sequence[Sequence[Row]]) -> se
 
 
 def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) -> dict[int, Owner]:
-    """Where the chunks of some rows are from, which not every engine has said yet, nor of neighbours."""
+    """Return the owners of the chunks of some rows; engines may leave out some, and those of neighbours."""
     known = {key: owner for key, _, _, _, _, owner in candidates if owner is not None}
     unknown = [row[1] for row in rows if row[1] not in known]
     return known | store.owners(unknown) if unknown else known
@@ -567,7 +566,7 @@ _ROUNDED = 0.002  # more than what equal scores may differ by, where digits behi
 
 
 def leading(rows: Sequence[Row], first: int) -> int:
-    """How many rows of a ranking have to be weighed to know which are the first few, and in which order."""
+    """Return how many rows of a ranking must be weighed to know the first few and their order."""
     if len(rows) <= first:
         return len(rows)
     enough = OTHERS * rows[first - 1][0] + _ROUNDED  # scores are negative, the best first

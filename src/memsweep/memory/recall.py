@@ -39,7 +39,7 @@ def recall(
     listings: Listings | None = None,
     reader: Reader | None = None,
 ) -> Page:
-    """What answers any text, or in `deep` mode all that resembles it; a text without words gets the newest."""
+    """Return what answers any text, or in `deep` mode all that resembles it; a text without words gets the newest."""
     _check(query, limit, mode)
     query = query.encode("utf-8", "replace").decode()  # a lone surrogate cannot be looked for
     listing = f"{query}\0{filters}\0{mode}"
@@ -117,7 +117,7 @@ def _page(found: Sequence[Found], total: int, end: int, listing: str, damaged: i
 
 
 def _file_by_file(found: Sequence[Found]) -> list[Found]:
-    """What is from one file stands together, where the best of it stands."""
+    """Return the hits with those of one file together, where the best of them stands."""
     first: dict[str, int] = {}
     for at, each in enumerate(found):
         if each.passage.code is not None:
@@ -127,7 +127,7 @@ def _file_by_file(found: Sequence[Found]) -> list[Found]:
 
 
 def _with_nearest(page: Page, found: Sequence[Found]) -> Page:
-    """What was read has odds of another scale, by which nothing unread can be compared: there the ranking decides."""
+    """Add the nearest hit. Odds of a reading have another scale than the rest: there the ranking decides."""
     if not found:
         return page
     any_read = any(each.reading is not None for each in found)
@@ -158,7 +158,7 @@ MOST = 16
 
 
 class Listing(NamedTuple):
-    """What a ranking is of: the workspace and its content, the query with its filters, and the model."""
+    """The key of a ranking: the workspace and its content, the query with its filters, and the model."""
 
     workspace_id: str
     revision: str

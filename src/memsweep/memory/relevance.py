@@ -1,4 +1,4 @@
-"""How relevant a passage is to a query, from 0 to 1, by the evidence of these two alone. Pure.
+"""Judge how relevant a passage is to a query, from 0 to 1, by the evidence of these two alone. Pure.
 
 The same passage has the same relevance to the same query in every workspace, whatever else is found, among those that a
 reader has read and among those that none has. The weights are fitted on questions of our own
@@ -27,9 +27,10 @@ _ENDS_OF_SENTENCES = frozenset(".!?:")
 
 
 class Evidence(NamedTuple):
-    """What speaks for a passage: the cosine, and the shares of the query's words it has and of the names it lacks; how
+    """The evidence for a passage: its cosine; the shares of query words that it has and of names that it lacks; how
     much it has nothing like one of the words, and a rare one; what a model said that read both together; how many of
-    the words it has, up to 4, which is as good as all."""
+    the words it has, up to 4, which is as good as all.
+    """
 
     similarity: float
     share: float
@@ -41,7 +42,7 @@ class Evidence(NamedTuple):
 
 @frozen
 class Calibration:
-    """What each kind of evidence is worth, as logarithms of odds."""
+    """The weight of each kind of evidence, as logarithms of odds."""
 
     base: float
     similarity: float
@@ -150,7 +151,7 @@ def _is_named(word: str, gap: str, before: int) -> bool:
 
 
 def words_to_match(passage: Passage) -> str:
-    """What the full text knows of a passage: its text, and of code the words inside the names of file and symbol."""
+    """Return the words of a passage in full text: its text, and for code the words in names of file and symbol."""
     if passage.code is None:
         return passage.text
     folders, _, file = passage.code.path.rpartition("/")
@@ -247,14 +248,14 @@ OF_FILES = Least(-2.3, 10, -0.5, 60)
 
 
 class Count(NamedTuple):
-    """How many there were to choose from: passages of memories that resemble the query at all, and files of code."""
+    """The number to choose from: passages of memories that resemble the query at all, and files of code."""
 
     memories: int = 0
     files: int = 0
 
 
 def precise(judged: Sequence[Judged], count: Count = Count(), *, calibrated: bool = True) -> list[Judged]:
-    """Those that answer, in their order; nothing if not even the best does.
+    """Return the passages that answer, in their order; nothing if not even the best does.
 
     Each kind is judged apart, so that none crowds out another. Where nobody has measured what the odds of
     an embedding model mean, scores alone decide, but for what a reader has read.
@@ -281,7 +282,7 @@ def _in_order(judged: Sequence[Judged], kept: Sequence[Judged]) -> list[Judged]:
 
 
 def _memories(judged: Sequence[Judged], count: int) -> list[Judged]:
-    """Where a model has read the best of them, it tells answers from what resembles one, and nothing else answers."""
+    """Return the memories that answer. Where a model has read the best of them, it alone decides."""
     read = [each for each in judged if each.is_read]
     if read:
         return _answering(read, _READ_LEAST_ODDS, _SCORE_SHARE, OF_READ_MEMORIES.of(count), _READ_BEHIND)
@@ -289,7 +290,7 @@ def _memories(judged: Sequence[Judged], count: int) -> list[Judged]:
 
 
 def _by_score(judged: Sequence[Judged]) -> list[Judged]:
-    """Those with a share of the best score; of code less is enough, where code is the best."""
+    """Return those with a share of the best score; of code less is enough, where code is the best."""
     best = _best_score(judged)
     is_code = any(each.kind == "code" and each.ranked.score == best for each in judged)
     least = {"code": best * (_CODE_SHARE if is_code else _SCORE_SHARE)}

@@ -284,7 +284,7 @@ def line_spans(text: str, pieces: Sequence[Span]) -> list[tuple[int, int]]:
 
 
 def _atoms(text: str, start: int, ends: Sequence[int], limit: int, level: int) -> Iterator[tuple[int, int]]:
-    """Where each part begins that is not cut, the coarsest that fit into the limit, and how many tokens it has."""
+    """Yield the parts that are not cut, the coarsest within the limit: each one's start and number of tokens."""
     if level == len(_SPLITTERS):
         yield from _runs_of_tokens(start, start + len(text), ends, limit)
         return
@@ -313,7 +313,7 @@ def _runs_of_tokens(start: int, stop: int, ends: Sequence[int], limit: int) -> I
 
 
 def _repeat_from(text: str, fresh: int, ends: Sequence[int], overlap: int) -> int:
-    """Where the repeated tail of `text[:fresh]` begins: at a sentence or line if one begins in reach, else a word."""
+    """Return the start of the repeated tail of `text[:fresh]`: of a sentence or line in reach, else of a word."""
     last = bisect_right(ends, fresh)
     earliest = ends[last - overlap - 1] if last > overlap else 0
     for begins in (_SENTENCE_BEGINS, _WORD_BEGINS):
@@ -403,7 +403,7 @@ def chunks_of(
 
 
 def _with_types(draft: MemoryDraft) -> MemoryDraft:
-    """What is named without a type is what is named with one beside it."""
+    """Return the draft with types filled in: a name without one takes that of the same name beside it."""
     ends = [end for fact in draft.facts for end in (fact.subject, fact.object)]
     types: dict[str, str] = {}
     for thing in (*(draft.entities or ()), *ends):
@@ -419,7 +419,7 @@ def _with_types(draft: MemoryDraft) -> MemoryDraft:
 
 
 def _mentions(draft: MemoryDraft, texts: Sequence[str], new_id: NewId) -> tuple[NewMention, ...]:
-    """What the caller named, where the text speaks of it; by rule only where the caller named nothing."""
+    """Return the entities that the caller named, where the text has them; found by rule only if none were named."""
     named = dict.fromkeys(draft.entities or ())
     ends = dict.fromkeys(thing for fact in draft.facts for thing in (fact.subject, fact.object) if thing not in named)
     folded = [name_key(text) for text in texts] if named or ends else []
@@ -503,7 +503,7 @@ def _threads(process: int) -> ThreadPoolExecutor:
 
 
 class MemoryUpdate(NamedTuple):
-    """What an update changes; None leaves what is there."""
+    """The changes of an update; None leaves what is there."""
 
     text: str | None
     tags: tuple[str, ...] | None

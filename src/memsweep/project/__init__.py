@@ -1,1 +1,1 @@
-"""Which project somebody is at work on, and which workspace remembers it."""
+"""Find the project that somebody works on, and the workspace that remembers it."""

@@ -20,7 +20,7 @@ _INDEX = ("exclude", "include_tests", "languages")
 
 @frozen
 class IndexFilters:
-    """What the index of a project leaves out; nothing here can make it take in more."""
+    """The filters of a project's index; they only narrow it, nothing here can make it take in more."""
 
     exclude: tuple[str, ...] = ()
     languages: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class IndexFilters:
 
 @frozen
 class ProjectFile:
-    """What a project says of itself; `notes` are sentences on what was ignored."""
+    """The file that a project describes itself in; `notes` are sentences on what was ignored."""
 
     path: str = ""
     workspace: str = ""
@@ -98,7 +98,7 @@ def _listed() -> str:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether the file of a folder belongs to this account: in a shared folder anybody can leave one."""
+    """Return whether the file of a folder belongs to this account: in a shared folder anybody can leave one."""
     try:
         owner = os.stat(folder / NAME, follow_symlinks=False).st_uid
     except OSError:

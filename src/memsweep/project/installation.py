@@ -1,4 +1,4 @@
-"""How a store knows the projects of this machine. In one that several machines share, a path alone says too little."""
+"""The identity of a machine in a store that several machines share, where a path alone says too little."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def owner_in(store: str, home: Path, identity: str) -> str:
 
 
 def path_of(owner: str, store: str, home: Path) -> bytes | None:
-    """Where a project of this machine is; None for one of another machine."""
+    """Return the path of a project of this machine; None for one of another machine."""
     if not store:
         return as_path(owner)
     number, _, identity = owner.partition(":")

@@ -32,7 +32,7 @@ def slug(title: str) -> str:
 
 
 def title_of(repository: str) -> str:
-    """What people call a repository: `api` for `…/api/.git`, `…/api.git` and `…/api/.bare`."""
+    """Return the usual name of a repository: `api` for `…/api/.git`, `…/api.git` and `…/api/.bare`."""
     above, _, name = repository.replace("\\", "/").rstrip("/").rpartition("/")
     if name.startswith("."):
         name = above.rpartition("/")[2]

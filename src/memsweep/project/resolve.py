@@ -1,4 +1,4 @@
-"""Which workspace is meant where nobody names one. Pure: what the registry knows is handed in.
+"""Choose the workspace where nobody names one. Pure: what the registry knows is handed in.
 
 An explicit name never comes here. Then: the settings, `.memsweep.toml`, the git repository, `default`.
 """
@@ -18,7 +18,7 @@ Why = Literal["settings", "file", "git", "default"]
 
 
 class Registry(Protocol):
-    """What is known of workspaces and of the projects that they were made for."""
+    """A lookup of workspaces, and of the projects that they were made for."""
 
     def owner_of(self, workspace_id: str) -> str | None:
         """The project that a workspace was made for, empty if for none; None if there is no such workspace."""

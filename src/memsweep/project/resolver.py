@@ -36,7 +36,7 @@ class Resolver:
 
     @property
     def is_given(self) -> bool:
-        """Whether whoever started this process has said which project it is for."""
+        """Return whether the one who started this process named a project."""
         return bool(self._given or self._settings.workspace or os.path.isdir(self._settings.project))
 
     @property
@@ -56,7 +56,7 @@ class Resolver:
         self._place = None
 
     def owner(self) -> str:
-        """How the registry knows the project; empty outside of all."""
+        """Return the name of the project in the registry; empty outside of all."""
         project = self.project
         return owner_in(self._settings.store, self._settings.home, project.identity) if project else ""
 
@@ -75,7 +75,7 @@ class Resolver:
         return "" if known == "" else claimed_by(workspace_id, self.owner(), known, self._trusted())
 
     def _trusted(self) -> dict[str, list[str]]:
-        """What each project of this store may use, and what may be used where there is none."""
+        """Return the workspaces that each project of this store may use; under "" those for no project."""
         store, home = self._settings.store, self._settings.home
         known = trusted(home)
         return {

@@ -1,4 +1,4 @@
-"""What hooks did, those of git and those of agents' clients: one list in the home, a line each, for `memsweep status`.
+"""The log of hooks, of git and of agents' clients: one list in the home, a line each, for `memsweep status`.
 
 A hook never fails because it cannot be noted, and a line that is none is passed over: anybody can have damaged it.
 """

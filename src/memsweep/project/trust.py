@@ -1,4 +1,4 @@
-"""What a person agreed to once: that a project may use a workspace whose name it chose, or shares it. In the home."""
+"""Keep a person's consent in the home: a project may use a workspace whose name it chose, or shares it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person wants to know of the workspace that is meant: what is in it, and what lies elsewhere from before."""
+"""Report on the chosen workspace: its contents, and what lies elsewhere from before."""
 
 from __future__ import annotations
 

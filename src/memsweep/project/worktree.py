@@ -1,4 +1,4 @@
-"""Where a git work tree begins, read from its files: no git process, and nothing of it is trusted."""
+"""Find the top of a git work tree by reading its files: no git process, and nothing in them is trusted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def find_work_tree(folder: str) -> WorkTree | None:
 
 
 def repository_of(tree: WorkTree) -> str:
-    """What the work trees of one repository have in common: its git folder, if that knows of this work tree, too.
+    """Return the identity that work trees of one repository share: its git folder, if that knows this work tree, too.
 
     Anybody can write a `.git` that leads to another repository, and would then share what that one remembers. Only a
     work tree that the repository lists itself is taken for one of its own; any other stands alone.

@@ -1,4 +1,4 @@
-"""What to know before work begins, in one answer."""
+"""The answer of `briefing`: all that helps before work begins."""
 
 from __future__ import annotations
 

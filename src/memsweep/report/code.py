@@ -51,7 +51,7 @@ def indexed(result: IndexResult) -> IndexAnswer:
 
 
 def _message(result: IndexResult) -> str:
-    """What agents know from the first design of `index_codebase`, and what could not be read or became stale."""
+    """Return the message of an index run: totals, and the files that could not be read or became stale."""
     languages = ", ".join(f"{name.capitalize()} ({count})" for name, count in sorted(result.languages.items()))
     lines = [
         "Repository indexed successfully.",

@@ -146,7 +146,7 @@ def explained(verdict: Verdict, path: Sequence[PlanView], history: Iterable[Audi
 
 
 def previewed(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | None) -> PruneAnswer:
-    """What `prune_memory` answers to a dry run."""
+    """Return the answer of `prune_memory` to a dry run."""
     warnings = [f"{said}. {more}" if (more := _why_it_matters(said)) else said for said in plan.warnings]
     return {**planned(plan, items, why, next_cursor), "message": _HOW_TO_APPLY, "warnings": warnings}
 
@@ -170,7 +170,7 @@ def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | 
 
 
 def pruned(receipt: Receipt) -> PruneAnswer:
-    """What `prune_memory` answers when it has removed something."""
+    """Return the answer of `prune_memory` after it removed something."""
     if receipt.strategy == SECRETS:
         return applied(receipt)
     where = f"{'It is' if is_one(receipt.totals) else 'They are'} in the trash; {way_back(receipt.totals, receipt.id)}."
@@ -180,7 +180,7 @@ def pruned(receipt: Receipt) -> PruneAnswer:
 
 
 def applied(receipt: Receipt) -> PruneAnswer:
-    """What was removed, as everybody else sees it."""
+    """Return the answer about a removal, in the form that all doors share."""
     what = redactions.done(receipt) if receipt.strategy == SECRETS else moved(receipt.totals)
     return {
         "dry_run": False,

@@ -265,7 +265,7 @@ def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any
 
 
 def _from(segment: ContextSegment, origins: Mapping[str, Origin]) -> dict[str, str]:
-    """Where it came from, in a few words."""
+    """Return the origin of a segment in a few words; empty if unknown."""
     found = origins.get(segment.segment_id)
     return {} if found is None else {"origin": found.brief}
 

@@ -1,4 +1,4 @@
-"""How much of what, in words. Pure."""
+"""Put counts into words. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Counts(Protocol):
 
 
 def amount(counts: Counts, workspaces: int = 0, revisions: int = 0) -> str:
-    """What there is any of: `1 memory, 2 entities and 1 relation`; empty where there is nothing.
+    """Return all counts above zero in words: `1 memory, 2 entities and 1 relation`; empty where there is nothing.
 
     The chunks of a memory go with it, so they are named only where they go alone.
     """
@@ -54,7 +54,7 @@ def named(number: int, name: str) -> str:
 
 
 def moved(counts: Counts) -> str:
-    """What a removal did, in a sentence."""
+    """Return a sentence on what a removal moved to the trash."""
     what = amount(counts)
     return f"Moved {what} to the trash." if what else "Nothing was moved to the trash."
 
@@ -72,7 +72,7 @@ def is_one(counts: Counts) -> bool:
 
 
 def stayed(changed: Counts, receipt_id: str) -> str:
-    """What a retraction changed and did not remove, as a further sentence."""
+    """Return a further sentence on what a retraction changed and did not remove."""
     if not (what := amount(changed)):
         return ""
     stays = "stays" if is_one(changed) else "stay"
@@ -80,7 +80,7 @@ def stayed(changed: Counts, receipt_id: str) -> str:
 
 
 def restored(back: Counts, given_back: Counts) -> str:
-    """What an undo did: what came back, and what others got back."""
+    """Return a sentence on what an undo restored, and on what it gave back to others."""
     what, given = amount(back), amount(given_back)
     if not given:
         return f"Restored {what}." if what else "Nothing was restored."

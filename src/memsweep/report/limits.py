@@ -1,4 +1,4 @@
-"""How large an answer to an agent may be: about 5,000 tokens, whatever is stored under whatever names. Pure."""
+"""Keep an answer to an agent to about 5,000 tokens, whatever is stored under whatever names. Pure."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _clipped(value: Any, longest: int, name: str = "") -> Any:
 
 
 def _most_items(value: Any) -> int:
-    """How many items the longest list or table inside has."""
+    """Return the length of the longest list or table inside a value."""
     match value:
         case Mapping():
             return max([len(value) if len(value) > _NAMES else 0, *map(_most_items, value.values())])

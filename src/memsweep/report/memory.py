@@ -304,7 +304,7 @@ def workspaces_deleted(
 def deleted_workspaces(
     results: Iterable[Workspace], in_use: Collection[str], purge_days: float
 ) -> list[ListedWorkspace]:
-    """How to bring each of them back, and until when that is possible at least; `in_use`: names of live ones."""
+    """Return how and until when each of them can be brought back; `in_use`: names of live ones."""
 
     def shown(item: Workspace) -> ListedWorkspace:
         deleted_at = item.deleted_at or item.created_at
@@ -345,7 +345,7 @@ def copied(restored: Restored) -> CopiedAnswer:
 
 
 def replaced(receipt_id: str | None) -> str:
-    """What became of a workspace that was in the way, as a sentence to add."""
+    """Return a sentence on the workspace that was in the way and is in the trash; empty if there was none."""
     if not receipt_id:
         return ""
     return f" The workspace it replaced is in the trash; undo_prune with {receipt_id} brings it back."

@@ -1,4 +1,4 @@
-"""What an operation is called at each door: tools, commands, methods of the library. Pure."""
+"""The names of an operation at each door: tools, commands, methods of the library. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which workspace is meant, why, and what lies elsewhere: in words and as an answer."""
+"""Say which workspace is meant, why, and what lies elsewhere: in words and as an answer."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def reason(place: Place) -> str:
 
 
 def notes(found: Whereabouts) -> list[str]:
-    """What a person should know or decide, each with the command for it."""
+    """Return the notes that a person should read or act on, each with its command."""
     place = found.place
     said = list(place.project.file.notes) if place.project else []
     if asked := asked_for(place):

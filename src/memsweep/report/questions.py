@@ -1,4 +1,4 @@
-"""What a person is asked before something is taken away. Pure: the same state gives the same words."""
+"""Write the questions that a person is asked before anything is removed. Pure: the same state gives the same words."""
 
 from __future__ import annotations
 

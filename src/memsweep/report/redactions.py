@@ -18,7 +18,7 @@ _SHOWN_OF_A_WORD = 12
 
 
 def would(plan: Plan) -> str:
-    """What a plan would do."""
+    """Return a sentence on what a plan would do."""
     if not plan.item_count:
         return "Nothing to collect."
     if plan.strategy == SECRETS:
@@ -27,7 +27,7 @@ def would(plan: Plan) -> str:
 
 
 def done(receipt: Receipt) -> str:
-    """What the strategy did."""
+    """Return a sentence on what the strategy did."""
     if not amount(receipt.totals) and receipt.skipped:
         return "Nothing was redacted."
     return (
@@ -37,12 +37,12 @@ def done(receipt: Receipt) -> str:
 
 
 def places(totals: Counts, number: int = 1) -> str:
-    """Where secrets are: things that people know, or what the workspace keeps of itself."""
+    """Return the number of places with secrets: of things that people know, or of records of the workspace."""
     return amount(totals) or counted(number, "record")
 
 
 def masked(beginning: str) -> str:
-    """How a text begins, without its secrets: no rule knows the half of one."""
+    """Return the beginning of a text without its secrets. A word that was cut goes: no rule knows half a secret."""
     if len(beginning) < _CUT:
         return redacted(beginning)[0]
     return redacted(beginning.rpartition(" ")[0] or beginning[:_SHOWN_OF_A_WORD])[0]

@@ -62,7 +62,7 @@ def status(found: ProjectStatus) -> StatusAnswer:
 
 
 def lines(found: ProjectStatus) -> list[str]:
-    """What a person reads below the lines of `where`."""
+    """Return the lines that a person reads below those of `where`."""
     said = []
     if (stats := found.stats) is not None:
         graph = f"{counted(stats.total_entities, 'entity', 'entities')}, {counted(stats.total_relations, 'relation')}"

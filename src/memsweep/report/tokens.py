@@ -44,7 +44,7 @@ def tokens(known: Iterable[Token], now: datetime) -> TokensAnswer:
 
 
 def in_words(each: TokenAnswer) -> str:
-    """What a token is for: `default, read-only, until 2026-12-01`."""
+    """Return the reach of a token in words: `default, read-only, until 2026-12-01`."""
     where = "all workspaces" if each["workspaces"] is None else ", ".join(each["workspaces"])
     end = f", until {each['expires_at'][:10]}" if each["expires_at"] else ""
     state = "" if each["state"] == "active" else f" ({each['state']})"

@@ -49,7 +49,7 @@ def _updated(result: Updated) -> str:
 
 
 def earlier(memory_id: str, found: Sequence[EarlierText]) -> HistoryAnswer:
-    """What a memory was, the newest first."""
+    """Return the earlier texts of a memory, the newest first."""
     shown = [
         {
             "until": iso(each.until),

@@ -174,7 +174,7 @@ class Background:
             lock.release()
 
     def _read(self) -> list[runs.Run]:
-        """What was done so far. One that is refused is not taken for an empty one, or the next would replace it."""
+        """Return the runs so far. A refused file is no empty one: the next run would overwrite it."""
         try:
             with plain_refusals(self._record):
                 return runs.read_runs(self._record.read_text("utf-8")) if self._record.exists() else []

@@ -29,7 +29,7 @@ _LOOK_AGAIN_SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Chore:
-    """What one run does in every workspace; `allow_large` lifts the cap, once."""
+    """The work of one run in every workspace; `allow_large` lifts the cap, once."""
 
     strategies: tuple[str, ...]
     ttl_days: float | None
@@ -39,7 +39,7 @@ class Chore:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did in one workspace, or why it did nothing."""
+    """The result of a run in one workspace, or the reason why it did nothing."""
 
     workspace_id: str
     totals: Totals = field(default_factory=Totals)

@@ -61,12 +61,12 @@ def last_removal(runs: Sequence[Run]) -> Run | None:
 
 
 def has_run(runs: Sequence[Run], due: datetime, now: datetime) -> bool:
-    """Whether a run was made since it was due. One in the future was dated by a clock that was wrong."""
+    """Return whether a run was made since it was due. One in the future was dated by a clock that was wrong."""
     return bool(runs) and due <= runs[-1].at <= now + CLOCK_TOLERANCE
 
 
 def expected_memories(runs: Sequence[Run]) -> dict[str, int]:
-    """How many memories each workspace had after the last run that could count them and was not stopped."""
+    """Return the memories of each workspace after the last run that counted them and was not stopped."""
     outcomes = [outcome for run in runs for outcome in run.outcomes]
     return {
         each["workspace_id"]: each["expected_memories"] for each in outcomes if each["expected_memories"] is not None

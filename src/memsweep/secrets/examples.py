@@ -1,4 +1,4 @@
-"""What stands where a secret would and is none: placeholders, references, examples, plain words. Pure."""
+"""Recognise values that only look like secrets: placeholders, references, examples, plain words. Pure."""
 
 from __future__ import annotations
 
@@ -50,17 +50,17 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/=]{24}", re.ASCII)
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value only shows where a secret would stand."""
+    """Return whether a value only shows where a secret would stand."""
     return bool(_STANDS_FOR_ANOTHER.search(value) or _ONE_LETTER.search(value) or _SEQUENCE.search(value))
 
 
 def is_no_placeholder(value: str) -> bool:
-    """What is enough for a key that is known by its own form."""
+    """Return whether a value is no placeholder; enough for a key that is known by its own form."""
     return not is_placeholder(value)
 
 
 def is_no_public_key(value: str) -> bool:
-    """What a provider's own pages show everybody is no secret."""
+    """Return whether a value is a secret, and not one that a provider's own pages show everybody."""
     return is_no_placeholder(value) and not value.endswith(_PUBLIC_ENDS)
 
 
@@ -95,7 +95,7 @@ def is_set_password(value: str) -> bool:
 
 
 def is_login_password(value: str) -> bool:
-    """What follows a user's name after a slash or a colon, and is no path."""
+    """Return whether a value after a user's name and a slash or a colon is a password, and no path."""
     return "/" not in value and is_set_password(value)
 
 
@@ -113,10 +113,10 @@ def is_set_key(value: str) -> bool:
 
 
 def is_address_password(value: str) -> bool:
-    """What stands between a user and a host."""
+    """Return whether a value between a user and a host is a password."""
     return not is_placeholder(value) and value.casefold() not in _IN_ADDRESSES
 
 
 def holds_base64(value: str) -> bool:
-    """Whether there is a key in the block, and not a mere mention of one."""
+    """Return whether there is a key in the block, and not a mere mention of one."""
     return _BASE64.search(value) is not None

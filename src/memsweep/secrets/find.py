@@ -37,7 +37,7 @@ class _Keyword(NamedTuple):
 
 
 def _tree(*, has_long_word: bool) -> list[_Keyword]:
-    """Where `pass` is missing, nobody looks for `password`, `PASSWD` or `--passphrase`."""
+    """Build the tree of keywords. Without `pass`, nobody looks for `password`, `PASSWD` or `--passphrase`."""
     numbers: dict[str, list[int]] = {}
     for number, rule in enumerate(RULES):
         for keyword in rule.keywords if rule.where != "word" and rule.has_long_word == has_long_word else ():

@@ -63,7 +63,7 @@ class Known:
         return sorted(set(found), key=lambda each: -len(each[0]))
 
     def within(self, text: str) -> dict[str, str]:
-        """What is known of the words of a text."""
+        """Return the known secrets among the words of a text."""
         words = map(self._secret, _WORD.findall(text)) if self._values else ()
         return {word: self._values[word] for word in words if word is not None}
 

@@ -59,7 +59,7 @@ class Reading:
         self._put_in = [0, *accumulate(piece.start < 0 for piece in self._pieces)]
 
     def span(self, start: int, end: int) -> tuple[int, int] | None:
-        """Where a part of the reading stands in the text; None if it is none of the text's own."""
+        """Return the span of a part of the reading in the text; None if it is not from the text itself."""
         first, last = bisect_right(self._starts, start) - 1, bisect_right(self._starts, end - 1) - 1
         if self._put_in[first] != self._put_in[last + 1]:
             return None
@@ -196,7 +196,7 @@ def _line(text: str, position: int) -> tuple[int, int]:
 
 
 def _mark(line: str) -> str:
-    """What parts the cells of a line, if it has any."""
+    """Return the mark between the cells of a line; empty if there is none."""
     if len(line) > _LONGEST_LINE:
         return ""
     if "|" in line:

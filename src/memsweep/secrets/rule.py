@@ -29,7 +29,7 @@ class Rule(NamedTuple):
 
 
 class Secret(NamedTuple):
-    """Where a secret stands in a text."""
+    """A secret in a text: its kind and its span."""
 
     kind: str
     start: int

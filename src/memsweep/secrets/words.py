@@ -1,4 +1,4 @@
-"""What people and programs call a password or a key. Pure."""
+"""The words by which people and programs call a password or a key. Pure."""
 
 from __future__ import annotations
 

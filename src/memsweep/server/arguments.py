@@ -1,4 +1,4 @@
-"""What the arguments of tools look like to a client: objects with their fields, words to choose from, dates.
+"""The types of tools' arguments as clients see them: objects with their fields, words to choose from, dates.
 
 The checks themselves, and their sentences, are those of the features; a test compares the names.
 """

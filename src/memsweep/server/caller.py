@@ -1,4 +1,4 @@
-"""Who asks: as the connection says, whatever the arguments say."""
+"""Identify the caller from the connection, whatever the arguments say."""
 
 from __future__ import annotations
 

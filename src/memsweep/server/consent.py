@@ -29,7 +29,7 @@ class Consent(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked, and what the tool is called with after a yes: the plan that they saw."""
+    """A question for a person, and the arguments of the tool after a yes: the plan that they saw."""
 
     text: str = ""
     """Empty where nothing would be taken away."""
@@ -51,7 +51,7 @@ Asks = Callable[..., Removal | None]
 
 
 def can_ask(context: Context) -> bool:
-    """Whether the client can put a form before a person."""
+    """Return whether the client can put a form before a person."""
     known = context.client_capabilities
     elicitation = None if known is None else known.elicitation
     return elicitation is not None and (elicitation.form is not None or elicitation.url is None)

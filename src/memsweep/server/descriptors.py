@@ -29,7 +29,7 @@ def _above_the_three(descriptor: int) -> int:
 
 
 def is_watchable(descriptor: int) -> bool:
-    """Whether one can wait until it has something to read, or room: a pipe or a socket, not a file or a terminal."""
+    """Return whether one can wait for a descriptor: a pipe or a socket, not a file or a terminal."""
     if sys.platform == "win32":
         return False
     mode = os.fstat(descriptor).st_mode
@@ -37,7 +37,7 @@ def is_watchable(descriptor: int) -> bool:
 
 
 def room_in(descriptor: int) -> int:
-    """How much something that can be written takes at once: all of an empty pipe, and else what every system promises.
+    """Return how many bytes a writable descriptor takes at once: all of an empty pipe, else what systems promise.
 
     Each piece wakes the client, and most answers have several times what is promised.
     """

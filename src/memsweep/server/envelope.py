@@ -75,7 +75,7 @@ class Refused:
 
 
 def read_line(line: bytes | LongLine) -> JSONRPCMessage | Refused:
-    """What a line says."""
+    """Return the message of a line, or its refusal."""
     if isinstance(line, LongLine):
         why = f"the line is longer than {MAX_LINE_BYTES:,} bytes."
         return _refused(INVALID_REQUEST, why, _find_id(line.head, line.tail))
@@ -192,7 +192,7 @@ def _batch(messages: list[Any]) -> Refused:
 
 
 def _complaint(error: ValidationError | None) -> str:
-    """What the parser says, which repeats nothing of the line."""
+    """Return the parser's complaint, which repeats nothing of the line."""
     if error is None:
         return "the line is not valid JSON."
     first = error.errors(include_url=False, include_input=False)[0]

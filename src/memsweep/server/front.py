@@ -85,14 +85,14 @@ class Front:
                 return
 
     def _wait_for(self, what: tuple[int, int]) -> bool:
-        """Whether it came before the end."""
+        """Wait for a descriptor; return False if the end came first."""
         waiting = select.poll()
         waiting.register(*what)
         waiting.register(self._stopped, select.POLLIN)
         return all(descriptor != self._stopped for descriptor, _ in waiting.poll())
 
     def _listen(self, piece: bytes) -> bool:
-        """Whether to go on."""
+        """Answer the complete lines of a piece; return False where the SDK has to go on."""
         *lines, rest = (self._unread + piece).split(b"\n")
         for number, line in enumerate(lines):
             answer = self._handshake.reply(line) if len(self._answered) < _MOST_ANSWERED else None

@@ -1,4 +1,4 @@
-"""What is answered before the SDK is there: the handshake, and lists that never change. Pure; standard library alone.
+"""Answer before the SDK is there: the handshake, and lists that never change. Pure; standard library alone.
 
 Importing the SDK takes longer than some clients wait. What it would answer to a plain `initialize`, `server/discover`
 or `tools/list` is recorded in `recorded.json` (`make docs`), and a test compares the two. Whatever is not plain to see

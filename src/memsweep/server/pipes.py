@@ -58,7 +58,7 @@ class PipedServer(MCPServer[Any]):
             await server.run(asked, answered, server.create_initialization_options())
 
     def protocol_server(self) -> Server[Any]:
-        """What speaks the protocol over any two streams; the SDK names it in public only where it serves HTTP."""
+        """Return the protocol's server for any two streams; in the SDK only its HTTP side names it in public."""
         self.streamable_http_app()
         return self.session_manager.app
 
@@ -80,7 +80,7 @@ class PipedServer(MCPServer[Any]):
 
 
 class _Repeated:
-    """What the front has answered is said once more, so that the SDK knows its client; nobody hears the answers."""
+    """The lines that the front answered, repeated so that the SDK knows its client; nobody hears the answers."""
 
     def __init__(self, lines: Sequence[bytes]) -> None:
         self._lines = lines
@@ -168,7 +168,7 @@ class Lines:
 
 
 class _Begun:
-    """What has come of a line so far."""
+    """The parts of an unfinished line."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -195,7 +195,7 @@ class _Begun:
 
 
 class Answers:
-    """What goes out, in pieces that a pipe that can be written takes without waiting: a slow client stops nobody."""
+    """The writer of answers, in pieces that a writable pipe takes without waiting: a slow client stops nobody."""
 
     def __init__(self, descriptor: int, hang_up: Callable[[], None], begun: bytes = b"") -> None:
         self._descriptor, self._hang_up, self._begun = descriptor, hang_up, begun

@@ -36,7 +36,7 @@ def plan_app() -> Apps:
 
 
 def view_of_plan(app: App) -> View:
-    """What a dry run found, to be looked at."""
+    """Return a function that makes the view of a dry run's plan."""
 
     def view(arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
         plan_id = answer.get("plan_id", "")

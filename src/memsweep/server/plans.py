@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def plan_question(
     memory: Memory, plan_id: str | None, make: Callable[[], Plan], exclude: Collection[str] = ()
 ) -> Question:
-    """What the person sees is what is applied: the tool is called with this plan, and nothing else is taken."""
+    """Return the question about a plan; the tool is called with this plan, and takes nothing else."""
     plan = make() if plan_id is None else memory.sweep.get_plan(plan_id)
     if exclude:
         plan = memory.sweep.narrow(plan.id, exclude)

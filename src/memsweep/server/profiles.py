@@ -1,4 +1,4 @@
-"""Which tools a server offers. Standard library alone."""
+"""The tools that a server offers. Standard library alone."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CHOSEN: dict[Profile, tuple[str, ...]] = {
 
 
 def offers(profile: Profile, tool: str, *, in_default: bool, reads: bool) -> bool:
-    """Whether a profile has a tool, which is in the default one or not, and only reads or not."""
+    """Return whether a profile has a tool, which is in the default one or not, and only reads or not."""
     match profile:
         case "full":
             return True

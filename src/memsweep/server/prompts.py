@@ -1,4 +1,4 @@
-"""What a person may ask for by a command of the client (`/mcp__memsweep__brief_me`): how the tools work together."""
+"""Commands for a person in the client (`/mcp__memsweep__brief_me`): they show how the tools work together."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ About = Annotated[str, Field(description="a person, a project, a file, a decisio
 
 
 def brief_me() -> str:
-    """What is known about this project: recent memories, facts, contradictions, what is stale"""
+    """Show what is known about this project: recent memories, facts, contradictions, what is stale"""
     return (
         "Call the tool briefing. Tell me in a few sentences what is known about this project and what was decided"
         " recently, then the open contradictions and what is stale, with what you would do about it. Change nothing."
@@ -60,7 +60,7 @@ PROMPTS: dict[Callable[..., str], str] = {
 
 
 def add_prompts(server: MCPServer[Any], tools: Collection[str]) -> None:
-    """Those whose tools this server offers."""
+    """Add the prompts whose tools this server offers."""
     for prompt, tool in PROMPTS.items():
         if tool in tools:
             server.prompt()(prompt)

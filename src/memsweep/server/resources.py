@@ -1,6 +1,4 @@
-"""What a client may read without a tool: the workspaces, and of each how much is in it, what was done, planned and
-removed, and what is known about an entity.
-"""
+"""The resources that a client reads without a tool: workspaces, with their numbers, history, receipts and entities."""
 
 from __future__ import annotations
 
@@ -33,7 +31,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 
     @server.resource("memsweep://{workspace_id}/audit", name="audit", mime_type=_JSON)
     def audit(workspace_id: str) -> str:
-        """Who planned, removed, brought back, purged, pinned or merged what, when and why; newest first."""
+        """List who planned, removed, brought back, purged, pinned or merged what, when and why; newest first."""
         return _as_json(lambda: report.audited(app.memory(workspace_id).sweep.audit(limit=_SHOWN)))
 
     @server.resource("memsweep://{workspace_id}/stats", name="stats", mime_type=_JSON)
@@ -43,7 +41,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 
     @server.resource("memsweep://{workspace_id}/receipts", name="receipts", mime_type=_JSON)
     def receipts(workspace_id: str) -> str:
-        """What was removed or changed and how to undo it: receipts, newest first."""
+        """List what was removed or changed and how to undo it: receipts, newest first."""
 
         def shown() -> list[Any]:
             events = report.audited(app.memory(workspace_id).sweep.audit(limit=_LOOKED_THROUGH))["events"]
@@ -53,7 +51,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 
     @server.resource("memsweep://{workspace_id}/graph/{entity}", name="graph", mime_type=_JSON)
     def graph(workspace_id: str, entity: str) -> str:
-        """What is known about an entity: facts that hold now, and what is next to it."""
+        """Show what is known about an entity: facts that hold now, and what is next to it."""
 
         def shown() -> graph_report.RelatedAnswer:
             found = app.memory(workspace_id).graph.related(unquote(entity))
@@ -75,7 +73,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
 
     @server.resource("memsweep://{workspace_id}/trash", name="trash", mime_type=_JSON)
     def trash(workspace_id: str) -> str:
-        """What is in the trash, with the receipts that bring it back."""
+        """List what is in the trash, with the receipts that bring it back."""
 
         def shown() -> report.TrashAnswer:
             return report.trashed(app.trash(workspace_id, limit=_SHOWN), app.settings.gc.purge_days, None)

@@ -1,4 +1,4 @@
-"""What the services of one workspace share: the app, the name of the workspace, and the way into its store."""
+"""The base of the services of one workspace: the app, the name of the workspace, and the way into its store."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Access(Generic[Mode]):
             return None
 
     def gate(self, source: str) -> Gate:
-        """What a call from this source passes on its way in."""
+        """Return the gate that a call from this source passes on its way in."""
         from memsweep.model.gate import Gate
 
         return Gate(self.settings.secrets.action_for(self.workspace_id, source))
@@ -96,7 +96,7 @@ class Access(Generic[Mode]):
         return self.app.actor
 
     def origin(self, tier: str = "") -> Origin:
-        """Where what this call brings comes from, trusted no more than `tier`."""
+        """Return the origin of what this call stores, trusted no more than `tier`."""
         return self.app.origin.lowered(tier)
 
     @property
@@ -127,7 +127,7 @@ def async_access(
 
 
 def _explain_damage(app: App, workspace_id: str) -> StoreCorrupt | None:
-    """What is damaged in the workspace, as an error; None if nothing is."""
+    """Return the damage of the workspace as an error; None if there is none."""
     try:
         return app.engine.open(workspace_id).keeper.explain()
     except StoreCorrupt as error:

@@ -37,7 +37,7 @@ class AdoptService(Generic[Mode]):
 
     @operation
     def lost(self, client: str, *, project: Folder = ".", all_projects: bool = False) -> list[LostFile]:
-        """What somebody else deleted since the mirror saw it; nothing is written."""
+        """Return the files that somebody else deleted since the mirror saw them; nothing is written."""
         from memsweep.adopt.steps import lost
 
         return lost(self._tools(client), _scope(project, all_projects))

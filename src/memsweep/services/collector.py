@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def collector(access: Access[Any], actor: str | None = None) -> CollectorDependencies:
-    """What the steps of `gc.collect` need; `actor` is whoever calls, unless given."""
+    """Return the dependencies of `gc.collect`; `actor` is whoever calls, unless given."""
     from memsweep.collector.collect import CollectorDependencies
 
     settings, store = access.settings.gc, access.store
@@ -53,7 +53,7 @@ def _find_names(texts: Sequence[str]) -> Sequence[Name]:
 
 
 def fading(access: Access[Any]) -> Fading:
-    """How fast facts fade, and below what they are garbage, as the settings say."""
+    """Return the decay rates and the thresholds of garbage, from the settings."""
     from memsweep.collector.strategies.rule import Fading
 
     graph = access.settings.graph

@@ -133,7 +133,7 @@ class GraphService(Generic[Mode]):
     def related(
         self, entity: str, *, depth: int = 1, limit: int = 20, relation_types: Iterable[str] | None = None
     ) -> Neighbourhood:
-        """What is connected to an entity by current facts."""
+        """Return the entities that current facts connect to an entity."""
         from memsweep.graph import facts
         from memsweep.model.graph import unknown_entity
 
@@ -203,7 +203,7 @@ class GraphService(Generic[Mode]):
 
     @operation
     def briefing(self, *, limit: int = 5) -> Briefing:
-        """What to know before you start work: recent facts, central entities, contradictions, stale facts."""
+        """Return a briefing: recent facts, central entities, contradictions, stale facts."""
         from memsweep.graph import whole_graph
 
         return whole_graph.briefing(surveyed_graph_of(self._access), limit)
@@ -257,7 +257,7 @@ class GraphService(Generic[Mode]):
 
     @operation
     def decay(self, *, dry_run: bool = True) -> Decayed:
-        """How far every fact has faded; unless `dry_run`, also store the current values, which changes no answer."""
+        """Return how far facts have faded; unless `dry_run`, store the current values, which changes no answer."""
         from memsweep.graph import facts
         from memsweep.model.graph import Decayed
 
@@ -303,7 +303,7 @@ class GraphService(Generic[Mode]):
 
     @operation
     def plan_merge(self, ids: Iterable[str], into: str) -> Merged:
-        """What would move if these entities (ids or names) were merged into `into`; saved as a plan."""
+        """Save a plan of merging these entities (ids or names) into `into`; nothing moves yet."""
         from memsweep.graph import facts
 
         lifetime = timedelta(hours=self._access.settings.gc.plan_hours)

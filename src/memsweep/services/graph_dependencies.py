@@ -1,4 +1,4 @@
-"""What the steps of the graph need, from what a service knows."""
+"""Make the dependencies of the graph's steps from those of a service."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") -> GraphDependencies:
-    """What the steps of `graph.facts` need."""
+    """Return the dependencies of `graph.facts`."""
     from memsweep.graph.facts import GraphDependencies
 
     origin = access.origin(tier)
@@ -27,7 +27,7 @@ def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") ->
 
 
 def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDependencies:
-    """What the steps on the graph as a whole need."""
+    """Return the dependencies of steps on the graph as a whole."""
     from memsweep.graph.whole_graph import WholeGraphDependencies
 
     facts = graph_facts(access, create=create)
@@ -35,7 +35,7 @@ def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDe
 
 
 def surveyed_graph_of(access: Access[Any], back: HeldBack | None = None) -> WholeGraphDependencies:
-    """What the steps that only look need; a workspace that is not made yet has an empty graph."""
+    """Return the dependencies of steps that only look; a workspace that is not made yet has an empty graph."""
     from memsweep.graph.facts import GraphDependencies
     from memsweep.graph.whole_graph import WholeGraphDependencies
 

@@ -240,7 +240,7 @@ class BaseMemory(Generic[Mode]):
 
     @operation
     def history(self, memory_id: str) -> list[EarlierText]:
-        """What a memory was before it was updated, newest first, until the trash is purged."""
+        """Return the earlier texts of a memory, newest first, until the trash is purged."""
         from memsweep.collector import update
 
         return update.history(collector(self._access), self._found(memory_id).id)
@@ -286,13 +286,14 @@ class BaseMemory(Generic[Mode]):
 
     @operation
     def stats(self) -> Stats:
-        """How much is in the workspace."""
+        """Return how much is in the workspace."""
         return stats(self._access)
 
     @operation
     def counts(self, *, days: int = 90) -> Counts:
-        """How the workspace has grown day by day, and how many memories there are of each source, tag, tier, client,
-        door, language and state."""
+        """Return the growth of the workspace day by day, and its memories by source, tag, tier, client, door, language
+        and state.
+        """
         return count_up(self._access, days)
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
@@ -324,7 +325,7 @@ class BaseMemory(Generic[Mode]):
 
     @operation
     def briefing(self, *, limit: int = 5) -> WorkspaceBriefing:
-        """What to know before work begins: the newest memories, facts, contradictions, what is stale.
+        """Return a briefing: the newest memories, facts, contradictions, what is stale.
 
         What a tool or an import brought is left out until it is released; `hooks.quarantine` says which tiers are.
         """
@@ -405,7 +406,7 @@ _BETWEEN, _AT_BEGIN, _AT_END = ".", "0", "-"
 
 
 def search_along(access: Access[Any], ask: Ask, limit: int, cursor: str | None) -> Page:
-    """What is personal comes behind what is the project's; a page of both has a cursor of both."""
+    """Search the workspace, and the personal one, whose hits come last; a page of both has a cursor of both."""
     page_size(limit, MAX_LIMIT)
     store, personal = access.found(), access.personal_store()
     if personal is None:
@@ -437,7 +438,7 @@ def _joined(own: Page, along: Page) -> Page:
 
 
 def _cursors(cursor: str | None) -> tuple[str, str]:
-    """Where both go on; a cursor of one is that of the project, from before there was a personal workspace."""
+    """Return both cursors; a single one is that of the project, from before there was a personal workspace."""
     if not cursor:
         return _AT_BEGIN, _AT_BEGIN
     own, _, along = cursor.partition(_BETWEEN)
@@ -445,7 +446,7 @@ def _cursors(cursor: str | None) -> tuple[str, str]:
 
 
 def _elsewhere(access: Access[Any], store: Store | None) -> str:
-    """Where nothing is found because nothing is here yet: what lies in `default`, what has to be agreed to."""
+    """Return a note on memories in `default`, or a missing agreement, where a workspace is still empty."""
     if access.is_named() or (store is not None and store.newest(Filters(include_stale=True), 1)):
         return ""
     found = access.app.projects.whereabouts()
@@ -456,7 +457,7 @@ def _elsewhere(access: Access[Any], store: Store | None) -> str:
 
 
 def stats(access: Access[Any]) -> Stats:
-    """What there is, or nothing where the workspace is not made yet."""
+    """Return the numbers of a workspace; zeros where it is not made yet."""
     store = access.found()
     engine = "falkor" if access.settings.store else "sqlite"
     if store is None:
@@ -466,7 +467,7 @@ def stats(access: Access[Any]) -> Stats:
 
 
 def count_up(access: Access[Any], days: int) -> Counts:
-    """How it has grown in these days, and counts by kind."""
+    """Return the growth in these days, and counts by kind."""
     within("days", days, MOST_DAYS)
     store, now = access.found(), access.clock()
     if store is None:

@@ -24,11 +24,11 @@ class Projects:
         self._app = app
 
     def whereabouts(self) -> Whereabouts:
-        """Which workspace is meant where nobody names one, and what lies elsewhere."""
+        """Return the default workspace, and what lies elsewhere."""
         return whereabouts(self._app.settings, self._app.resolver, self.memories, self._owned)
 
     def status(self) -> ProjectStatus:
-        """What is stored for this project, how fresh it is, what would go, and what its hooks did."""
+        """Return what is stored for this project, how fresh it is, what would go, and what its hooks did."""
         from memsweep.services.status import project_status
 
         return project_status(self._app)

@@ -52,7 +52,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def preview(self, *strategies: str, limit: int = 5) -> list[Preview]:
-        """What collections would take now (by default by every quick strategy), from one look; this saves nothing."""
+        """Return what collections would take now (by default every quick strategy), without saving."""
         from memsweep.collector.review import previews
 
         return previews(collector(self._access), strategies or QUICK, limit and page_size(limit))
@@ -73,7 +73,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def items(self, plan_id: str, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
-        """What a saved plan would remove, and why."""
+        """Return the items that a saved plan would remove, with the reason of each."""
         from memsweep.collector import collect
 
         return collect.plan_items(collector(self._access), plan_id, offset, page_size(limit))
@@ -87,7 +87,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def compare(self, earlier: str, later: str, *, limit: int = 100) -> PlanDifference:
-        """What one saved plan names that another one does not."""
+        """Return the items of one saved plan that another one does not name."""
         from memsweep.collector.review import compare
 
         return compare(collector(self._access), earlier, later, page_size(limit))
@@ -149,7 +149,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def receipts(self, *, limit: int = 20, cursor: str | None = None) -> ReceiptPage:
-        """What was done, newest first: by whom, how much, and whether it was undone or purged since."""
+        """Return past actions, newest first: by whom, how much, and whether they were undone or purged since."""
         return self._receipts(limit, cursor, holding=False)
 
     @operation
@@ -181,7 +181,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def trash(self, *, offset: int = 0, limit: int = 20, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
-        """What is in the trash, or what one receipt has there, newest first, and how much there is."""
+        """Return the items in the trash, or those of one receipt, newest first, and their number."""
         store = self._access.found()
         return store.collector.trashed(page_size(limit), offset, receipt_id) if store else ([], 0)
 
@@ -204,7 +204,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def check_deletion(self, memory_ids: Iterable[str]) -> Safety:
-        """Whether all of these exist and can be deleted, with warnings to consider first."""
+        """Return whether all of these exist and can be deleted, with warnings to consider first."""
         from memsweep.collector import collect
 
         ids = list(memory_ids)
@@ -223,7 +223,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def audit(self, *, limit: int = 50, subject: str | None = None) -> list[AuditEvent]:
-        """Who did what, when and why, newest first."""
+        """Return the audit log: who did what, when and why, newest first."""
         store = self._access.found()
         return [event for _, event in store.collector.audit(page_size(limit), AuditQuery(subject))] if store else []
 
@@ -253,7 +253,7 @@ class SweepService(Generic[Mode]):
 
     @operation
     def tombstones(self) -> list[Tombstone]:
-        """What was deleted permanently and must not be learned again."""
+        """Return the texts that were deleted for good and must not be learned again."""
         store = self._access.found()
         return store.collector.tombstones() if store else []
 

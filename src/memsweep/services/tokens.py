@@ -44,7 +44,7 @@ class TokenService:
             )
 
     def all(self, *, revoked: bool = False) -> list[Token]:
-        """Those in use, expired ones among them; on request also those that were revoked."""
+        """Return the tokens in use, expired ones among them; on request also those that were revoked."""
         return [each for each in self._app.engine.tokens.all() if revoked or each.revoked_at is None]
 
     def has_active(self) -> bool:

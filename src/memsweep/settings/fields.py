@@ -22,7 +22,7 @@ _ACTIONS = ("redact", "refuse", "warn", "off")
 
 @frozen
 class About:
-    """What a setting means, and what it may be; numbers lie from `least` to `most`."""
+    """The meaning and the limits of a setting; numbers lie from `least` to `most`."""
 
     meaning: str
     default: str = ""
@@ -300,7 +300,7 @@ class Settings:
     """A folder of the project that a client says it is in; empty: the working directory."""
 
     def shown(self) -> dict[str, Any]:
-        """What may be shown to a person: no secret."""
+        """Return the settings that a person may see, without secrets."""
         from dataclasses import asdict
 
         values: dict[str, Any] = asdict(self)

@@ -31,13 +31,13 @@ def stored_at(settings: Settings, where: str) -> Settings:
 
 
 def client_variables() -> dict[str, str]:
-    """Where agent clients keep their files, if not where they usually do."""
+    """Return the variables that say where agent clients keep their files, if not in the usual place."""
     names = ("APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME")
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def kept_for_servers() -> dict[str, str]:
-    """What leads to our settings, for a server that somebody starts from elsewhere."""
+    """Return the variables that lead to our settings, for a server that is started from elsewhere."""
     names = ("MEMSWEEP_CONFIG", "MEMSWEEP_HOME")
     return {name: str(expanded(os.environ[name]).absolute()) for name in names if os.environ.get(name)}
 
@@ -63,7 +63,7 @@ def load_settings(environ: Mapping[str, str] = os.environ, *, overrides: Mapping
 
 
 def _check_pairs(settings: Settings) -> None:
-    """What depends on two settings at once."""
+    """Refuse two settings that contradict each other."""
     chunking, context = settings.chunking, settings.context
     if chunking.overlap > chunking.size // 2:
         raise BadSetting(f"chunking.overlap {chunking.overlap} is more than half of chunking.size {chunking.size}.")

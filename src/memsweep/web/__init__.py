@@ -1,1 +1,1 @@
-"""What is served over HTTP: the guard before every door, and the doors themselves."""
+"""The HTTP side: the guard before every door, and the doors themselves."""

@@ -1,4 +1,4 @@
-"""What a client may do to a connection, the same at every door that speaks HTTP: how long, how many, how much."""
+"""Limit a connection, the same at every door that speaks HTTP: how long, how many, how much."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def choose_theme(call: Call) -> Response:
 
 
 def _path_of(address: str) -> str:
-    """Where a form was sent from, and never another server."""
+    """Return the path and query that a form was sent from, and never another server."""
     there = urlsplit(address)
     path = there.path if there.path.startswith("/") and not there.path.startswith("//") else "/"
     return f"{path}?{there.query}" if there.query else path

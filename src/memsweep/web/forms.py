@@ -1,4 +1,4 @@
-"""What a form has sent. Our forms hold text alone, so nothing else is read: no files, no other form of body.
+"""Read a sent form. Our forms hold text alone, so nothing else is read: no files, no other form of body.
 
 Read here and not by the framework: its parser works in the event loop, where 14 MB of `&` stop every other request for
 a quarter of a minute, and takes the encoding that a client names.
@@ -24,7 +24,7 @@ _KIND = "application/x-www-form-urlencoded"
 
 
 async def read_form(request: Request, most_fields: int = MOST_FIELDS, most_bytes: int = MOST_BODY_BYTES) -> FormData:
-    """What was filled in; what is no UTF-8 becomes what no stored text or token is equal to."""
+    """Return the fields of a form; bytes that are no UTF-8 become text that equals no stored text or token."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _KIND:
         raise BadInput(f"this page sends its forms as {_KIND}, and this is {kind or 'nothing'!r:.60}.")

@@ -1,4 +1,4 @@
-"""Where the entities around one of them are drawn: a tree to both sides, so that no name covers another. Pure."""
+"""Lay out the entities around one of them: a tree to both sides, so that no name covers another. Pure."""
 
 from __future__ import annotations
 

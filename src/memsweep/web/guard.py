@@ -1,4 +1,4 @@
-"""Who may speak to an HTTP door of ours at all, before it is asked who they are. Pure.
+"""Decide who may speak to an HTTP door of ours at all, before it is asked who they are. Pure.
 
 A page of another site, open in the same browser, can send requests to 127.0.0.1. It cannot choose their Host, Origin or
 Sec-Fetch-Site: so those are compared exactly, and whatever does not name us is refused before anything is read.
@@ -39,7 +39,7 @@ SECURITY_HEADERS: Headers = (
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What is answered instead: a status, and a sentence that says what to do."""
+    """The answer to a refused request: a status, and a sentence that says what to do."""
 
     status: int
     sentence: str
@@ -124,7 +124,7 @@ def check_host(name: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a listener there."""
+    """Return whether only this machine can reach a listener there."""
     if host.lower() == "localhost":
         return True
     try:

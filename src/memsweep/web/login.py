@@ -1,4 +1,4 @@
-"""Who may see the page: a one-time link becomes a session, which a cookie names until it ends."""
+"""Log in to the page: a one-time link becomes a session, which a cookie names until it ends."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _MOST_NOTICES = 20
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """What a session may do."""
+    """The rights of a session."""
 
     read_only: bool = False
     workspaces: tuple[str, ...] | None = None
@@ -45,7 +45,7 @@ class Grant:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What happened, said on the page that follows; a receipt can be undone from there."""
+    """A message on the page that follows; a receipt can be undone from there."""
 
     said: str
     receipt_id: str = ""

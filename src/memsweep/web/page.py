@@ -53,7 +53,7 @@ _STATUS: Mapping[type[MemsweepError], int] = {
 
 
 class Page:
-    """What all requests share: the app, the sessions, and what was costly to find out."""
+    """The state that all requests share: the app, the sessions, and results that were costly to find."""
 
     def __init__(self, app: App, redeem: Redeem, port: int, clock: Callable[[], float] = time.time) -> None:
         self.app, self.cookie = app, f"memsweep_{port}"
@@ -61,12 +61,12 @@ class Page:
         self._kept: dict[tuple[str, str], tuple[str, datetime, Any]] = {}
 
     def workspaces(self, grant: Grant) -> list[str]:
-        """Those that may be looked at; those of the project and of a token though nothing is there yet."""
+        """Return the visible workspaces; those of the project and of a token even before anything is stored."""
         named = {*self._made(), self.app.workspace_id, *(grant.workspaces or ())}
         return sorted(name for name in named if grant.covers(name))
 
     def is_made(self, workspace: str) -> bool:
-        """Whether anything was ever stored there."""
+        """Return whether anything was ever stored there."""
         return workspace in self._made()
 
     def _made(self) -> list[str]:
@@ -78,7 +78,7 @@ class Page:
         return own if own in names or not names else names[0]
 
     def kept(self, call: Call, name: str, find: Callable[[], Any]) -> Any:
-        """What is costly to find, found again when the workspace has changed; and after a while, for dates pass."""
+        """Return a costly result, found again when the workspace has changed; and after a while, for dates pass."""
         if not self.is_kept(call, name):
             self._kept[call.workspace, name] = (call.revision, call.now, find())
         return self._kept[call.workspace, name][2]
@@ -249,7 +249,7 @@ class WithPolicy:
 
 
 def _is_embedded(scope: Scope) -> bool:
-    """Whether a page of another site fetches this, rather than leading somebody to it."""
+    """Return whether a page of another site fetches this, rather than leading somebody to it."""
     said = dict(scope["headers"])
     if said.get(b"sec-fetch-site", b"none") not in (b"cross-site", b"same-site"):
         return False

@@ -36,7 +36,7 @@ _SHOWN_NAMES = 7
 
 @dataclass(slots=True)
 class Section:
-    """What is ticked or spared at once."""
+    """A part of a plan that is ticked or spared at once."""
 
     title: str
     reason: str

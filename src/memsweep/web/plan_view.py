@@ -43,7 +43,7 @@ _DOCUMENT = """\
 def plan_values(
     memory: Memory, plan_id: str, *, page: int, per_page: int, spared: Collection[str], now: datetime
 ) -> dict[str, Any]:
-    """What the template of a plan needs, for one page of its groups."""
+    """Return the values for the template of a plan, for one page of its groups."""
     plan = memory.sweep.get_plan(plan_id)
     found = memory.sweep.groups(plan_id, offset=(page - 1) * per_page, limit=per_page)
     here = {group.root.id for group in found.groups}

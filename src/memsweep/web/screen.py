@@ -1,4 +1,4 @@
-"""What a screen is: a row in the navigation, and functions that answer its paths. Each gets a `Call`."""
+"""Define a screen: a row in the navigation, and functions that answer its paths. Each gets a `Call`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THEME_COOKIE = "memsweep_theme"
 
 
 def theme_of(request: Request) -> str:
-    """What the browser remembers; the server renders it, so that no page flashes in other colours."""
+    """Return the theme of the browser's cookie; the server renders it, so that no page flashes in other colours."""
     chosen = request.cookies.get(THEME_COOKIE, "")
     return chosen if chosen in THEMES else "system"
 
@@ -52,7 +52,7 @@ class Call:
 
     @cached_property
     def workspaces(self) -> list[str]:
-        """Those that this session may look at."""
+        """Return the workspaces that this session may see."""
         return self.page.workspaces(self.session.grant)
 
     @cached_property

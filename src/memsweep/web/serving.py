@@ -86,7 +86,7 @@ def page_server(app: App, link: OneTimeLink, listener: socket.socket) -> uvicorn
 
 
 def address_of(listener: socket.socket, link: OneTimeLink) -> str:
-    """What stands behind the # is never sent to a server, so it is in no log."""
+    """Return the address with its link behind the #, which is never sent to a server, so it is in no log."""
     return f"http://{_HOST}:{listener.getsockname()[1]}/login#{link.token}"
 
 

@@ -18,7 +18,7 @@ class Row(NamedTuple):
 
 
 def settings_in_force(settings: Settings) -> list[Row]:
-    """Those that somebody set first, each in the order of the documentation."""
+    """Return the settings, changed ones first, each in the order of the documentation."""
     defaults = dict(_flat(Settings().shown()))
     rows = [
         Row(name, _shown(name, value), value != defaults.get(name) and name != "home")
@@ -36,7 +36,7 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
 
 
 def _shown(name: str, value: Any) -> str:
-    """What is called has keys in its address or its arguments often enough: only who is called is told."""
+    """Return a value to show. Addresses and commands of a notice often contain keys: only who is called is shown."""
     if name == "schedule.notify_url" and value:
         called = urlsplit(str(value))
         return f"{called.scheme}://{called.hostname or ''}/…"

@@ -37,7 +37,7 @@ def as_it_is(text: str) -> Markup:
 
 
 def _first(text: str, words: Sequence[str], start: int) -> tuple[int, int] | None:
-    """Where the next of some words stands; the longest of those that begin there."""
+    """Return the span of the next of some words; of those that begin there, the longest."""
     places = [(at, -len(word)) for word in words if word and (at := text.find(word.lower(), start)) >= 0]
     if not places:
         return None

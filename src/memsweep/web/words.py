@@ -56,7 +56,7 @@ def ago(moment: datetime, now: datetime) -> str:
 
 
 def when(moment: datetime, now: datetime) -> Markup:
-    """How long ago, with the moment itself for whoever points at it."""
+    """Return a time as how long ago it was, with the moment itself on hover."""
     exact = moment.astimezone().strftime("%d %b %Y, %H:%M")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(moment.isoformat(), exact, ago(moment, now))
 

@@ -12,7 +12,7 @@ from memsweep.model.whole_graph import GraphDump
 
 
 class Form(NamedTuple):
-    """How a graph is written, how it is read (what has no date is dated now), and how such files end."""
+    """A file format of a graph: its writer, its reader (what has no date is dated now), and its ending."""
 
     write: Callable[[GraphDump], str]
     read: Callable[[str, datetime], GraphDump]

@@ -115,7 +115,7 @@ def _relation(record: Mapping[str, Any], number: int, now: datetime) -> Exported
 
 
 def _times(record: Mapping[str, Any], now: datetime) -> tuple[datetime, datetime]:
-    """Who hands in what has no date says it now; otherwise it would be taken for faded as soon as it is there."""
+    """Return the dates of a record. One without a date counts as said now; else it would be faded at once."""
     created, seen = _time(record, "created_at"), _time(record, "last_seen")
     seen = seen or max(now, created or now)
     return created or min(now, seen), seen

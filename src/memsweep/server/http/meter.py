@@ -1,4 +1,4 @@
-"""What a server has done, in Prometheus' text form. No name of a workspace, a token or a client is in it."""
+"""Count a server's work, in Prometheus' text form. No name of a workspace, a token or a client is in it."""
 
 from __future__ import annotations
 

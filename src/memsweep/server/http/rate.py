@@ -1,4 +1,4 @@
-"""How often the holder of a token may ask: a bucket that fills steadily. Pure, but for who keeps the buckets."""
+"""Limit the requests of a token: a bucket that fills steadily. Pure, but for who keeps the buckets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """How many requests were left at a moment."""
+    """The requests that were left at a moment."""
 
     left: float
     at: float

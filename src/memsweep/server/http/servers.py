@@ -1,4 +1,4 @@
-"""Which tools a token finds: a server of the SDK for each kind of token, chosen by the request."""
+"""Choose the tools of a token: a server of the SDK for each kind of token, chosen by the request."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Places:
 
 
 def longest_idle(sessions: Mapping[str, Session]) -> str | None:
-    """Which one gives its place to a new one. Pure."""
+    """Return the session that gives its place to a new one. Pure."""
     idle = [(each.used, name) for name, each in sessions.items() if not each.requests]
     return min(idle)[1] if idle else None
 

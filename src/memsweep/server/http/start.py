@@ -91,7 +91,7 @@ def _page(app: App, port: int) -> ASGIApp:
 
 
 def _greet(app: App, address: str, *, ui: bool) -> None:
-    """Where it is, and where the first token is; the token itself to a person alone, since a log would keep it."""
+    """Print the address and the place of the first token; the token itself only to a terminal, as logs are kept."""
     path, first = app.settings.home / _TOKEN_FILE, make_first_token(app)
     said = [f"memsweep serves agents at {address}{PATH}"]
     said += [f"The page is at {address}/login, where a token logs in."] if ui else []

@@ -27,12 +27,12 @@ _VERSION, _CALLS = b"mcp-protocol-version", b"tools/call"
 
 
 def is_stream(method: str, headers: list[tuple[bytes, bytes]]) -> bool:
-    """Whether an answer goes on for as long as the client listens."""
+    """Return whether an answer goes on for as long as the client listens."""
     return method == "GET" or any((name, value.strip()) == _LISTENS for name, value in headers)
 
 
 def is_quick_call(headers: Sequence[tuple[bytes, bytes]], tools: Collection[str]) -> bool:
-    """Whether a request of the newer protocol, which names its tool in a header, calls one of these.
+    """Return whether a request of the newer protocol, which names its tool in a header, calls one of these.
 
     The SDK refuses a name that is there twice, or that is another than the body's.
     """

@@ -35,7 +35,7 @@ class Copy:
 
 
 def care(call: Call) -> Response:
-    """What is damaged cannot be counted, and needs the doctor all the more."""
+    """Show the page of care. Damage cannot be counted: then the doctor is shown."""
     try:
         stats, trashed = call.memory.stats(), call.memory.sweep.trash(limit=1)[1]
     except StoreCorrupt:
@@ -92,7 +92,7 @@ def _folder(call: Call) -> Path:
 
 
 def _backups(call: Call) -> list[Copy]:
-    """Those that this workspace remembers, and those in our folder: one that was restored may not remember its own."""
+    """Return the backups of this workspace and of our folder: a restored one may not remember its own."""
     events = call.memory.sweep.audit_page(action="backup", limit=_BACKUPS).events
     found = {event.subject: Copy(event.subject, event.at, _size(event.subject)) for event in events}
     for at, path in _in_folder(call):
@@ -121,7 +121,7 @@ def _made_at(name: str, workspace: str) -> datetime | None:
 
 
 def before_restore(call: Call) -> Response:
-    """What would take the place of what."""
+    """Show a copy beside the workspace that it would replace."""
     require_owner(call)
     return call.show("restore.html", copy=_known(call, call.asked("file")), stats=call.memory.stats())
 

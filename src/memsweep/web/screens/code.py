@@ -45,7 +45,7 @@ def code(call: Call) -> Response:
 
 
 def filters_in_words(text: str) -> str:
-    """What a run was told to look at; it is kept as JSON."""
+    """Return the filters of an index run in words; they are kept as JSON."""
     try:
         asked = json.loads(text or "{}")
     except ValueError:

@@ -35,7 +35,7 @@ def collect(call: Call) -> Response:
 
 
 def found(call: Call) -> Response:
-    """What would go, strategy by strategy; a part of a page, which comes after the rest of it."""
+    """Show what would go, strategy by strategy; a part of a page, which comes after the rest of it."""
     found = finds(call)
     return call.show("found.html", finds=found, stats=call.memory.stats(), sums=_sums(found))
 
@@ -48,7 +48,7 @@ def finds(call: Call) -> list[Find]:
 
 
 def _asked_for(call: Call, offered: Offered) -> Preview | None:
-    """What takes its time is looked for when somebody asks, and known until something changes."""
+    """Return the preview of a slow strategy if somebody asked for it, or if it is known and nothing changed."""
     name = f"preview {offered.name}"
     if offered.name == SECRETS or (call.asked("look") != offered.name and not call.page.is_kept(call, name)):
         return None

@@ -103,7 +103,7 @@ def _slider(strip: WindowStrip) -> dict[str, int]:
 
 
 def _stash(call: Call, own: ContextWindow[Sync]) -> tuple[list[ContextSegment], int, str]:
-    """What answers the query, or the last that went; how many there are, and where the next page begins."""
+    """Return the segments that answer the query, or the last that went; their number, and the next page's cursor."""
     if query := call.asked("q"):
         found = own.search(query, limit=STASH_PAGE)
         return [segment for segment, _ in found.hits], found.stashed, ""

@@ -58,13 +58,13 @@ def entity(call: Call) -> Response:
 
 
 def why(call: Call) -> Response:
-    """What keeps it and what happened to it, merges among that; a part of the page, which comes after the rest."""
+    """Show what keeps it and what happened to it, merges among that; a part of the page, which comes after the rest."""
     verdict, _, history = call.memory.sweep.explain(call.part("entity"))
     return call.show("entity_why.html", verdict=verdict, lines=event_lines(history), merges=_merges(call, history))
 
 
 def doubts(call: Call) -> Response:
-    """What in the graph deserves a look; all of it is read, so it comes when somebody asks."""
+    """Show the doubtful parts of the graph; all of it is read, so this comes when somebody asks."""
     found = call.page.kept(call, "doubts", call.memory.graph.validate)
     return call.show("doubts.html", doubts=found[:_MOST_DOUBTS], total=len(found))
 
@@ -76,7 +76,7 @@ def pin(call: Call) -> Response:
 
 
 def merge_form(call: Call) -> Response:
-    """Which others are the same; those that contain its name are offered first."""
+    """Show the form that merges others into this; those that contain its name are offered first."""
     kept = call.memory.graph.related(call.part("entity"), limit=1).start
     query = call.asked("q")
     listed = call.memory.graph.names(query or kept.name, limit=_OFFERED + 1).entities
@@ -85,7 +85,7 @@ def merge_form(call: Call) -> Response:
 
 
 def plan_merge(call: Call) -> Response:
-    """What would move, saved as a plan; the answer is the look before the step."""
+    """Save a plan of a merge and show it, before anything moves."""
     own, going = call.part("entity"), sorted(call.all_given("take"))
     if not going:
         raise BadInput("nothing was ticked.", hint="Tick the names that are the same thing, then look again.")
@@ -101,7 +101,7 @@ def merge(call: Call) -> Response:
 
 
 def split_form(call: Call) -> Response:
-    """Which of its own facts, and which memories, are about another thing of the same name."""
+    """Show the form that splits an entity: its facts and memories that may be about another thing of this name."""
     found = call.memory.graph.related(call.part("entity"), limit=_MOST_FACTS)
     own = _own_facts(found)
     sources = list(dict.fromkeys(source for edge in own for source in edge.sources))
@@ -109,7 +109,7 @@ def split_form(call: Call) -> Response:
 
 
 def plan_split(call: Call) -> Response:
-    """What would move; the answer is the look before the step, and has all that was asked for in its form."""
+    """Show what a split would move, before it does; the form keeps all that was asked for."""
     found = call.memory.graph.related(call.part("entity"), limit=_MOST_FACTS)
     return call.show(
         "split_plan.html",

@@ -51,7 +51,7 @@ def history(call: Call) -> Response:
 
 
 def _receipts(call: Call, lines: list[EventLine]) -> dict[str, ReceiptDetails]:
-    """What has become of what these lines tell of; one page of receipts reaches about as far as one of events."""
+    """Return the receipts of these lines; one page of receipts reaches about as far as one of events."""
     wanted, cursor = {line.receipt_id for line in lines if line.receipt_id}, None
     found: dict[str, ReceiptDetails] = {}
     while wanted - found.keys():

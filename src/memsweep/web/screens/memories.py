@@ -64,7 +64,7 @@ def memories(call: Call) -> Response:
 
 
 def _choices(found: Iterable[str]) -> list[str]:
-    """What there is none of cannot be asked for: no choice at all means that."""
+    """Return the choices of a filter, without the empty one: no choice at all means that."""
     return [each for each in found if each][:_MOST_CHOICES]
 
 

@@ -19,7 +19,7 @@ def memory(call: Call) -> Response:
 
 
 def explain(call: Call) -> Response:
-    """What keeps it and what would take it: a part of the page, which comes after the rest."""
+    """Show what keeps it and what would take it: a part of the page, which comes after the rest."""
     verdict, path, history = call.memory.sweep.explain(call.part("memory"))
     return call.show("explained.html", verdict=verdict, path=path, lines=event_lines(history))
 

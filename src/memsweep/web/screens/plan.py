@@ -47,7 +47,7 @@ def _summary(receipt: Receipt) -> str:
 
 
 def _spared(call: Call, plan_id: str) -> frozenset[str]:
-    """What was unticked before on other pages, and on this one."""
+    """Return all that was unticked on other pages, and on this one."""
     shown, taken = call.all_given("shown"), call.all_given("take")
     return (call.session.spared.get(plan_id, frozenset()) - shown) | (shown - taken)
 

@@ -1,4 +1,4 @@
-"""Whether the workspace has changed since a page was made: 204 if not, else where to ask the next time."""
+"""Say whether the workspace has changed since a page was made: 204 if not, else the address to ask next."""
 
 from __future__ import annotations
 

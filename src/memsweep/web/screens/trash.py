@@ -61,7 +61,7 @@ def restore_workspace(call: Call) -> Response:
 
 
 def before_purge(call: Call) -> Response:
-    """What would be gone for good."""
+    """Show what a purge would delete for good."""
     days = _days(call.asked("days"))
     found = _older_than(call, days)
     totals = [receipt.held for receipt in found]
