@@ -2,9 +2,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import typer
 
+from memsweep.cli.commands import command_line
 from memsweep.errors import BadInput
-from memsweep.model.search import Filters, make_filters
+from memsweep.memory.listing import make_list_filters
+from memsweep.model.search import FILTERS, Filters, make_filters
+from memsweep.server.arguments import FILTERS_SHOWN
 
 
 def test_no_filters_let_everything_through() -> None:
@@ -76,3 +80,33 @@ def test_filters_made_by_hand_are_checked_too() -> None:
 def test_a_filter_has_a_length() -> None:
     with pytest.raises(BadInput, match=r"filters\.path has 5,000 characters; at most 4,096"):
         make_filters({"path": "*" * 5000})
+
+
+def test_each_filter_is_declared_once() -> None:
+    fields = [name for name in Filters.__match_args__ if name != "held_back"]
+    assert sorted(FILTERS) == sorted(fields)
+    shown = FILTERS_SHOWN["properties"]
+    assert {name: shown[name] for name in FILTERS} == {name: each.schema for name, each in FILTERS.items()}
+
+
+def test_each_filter_with_an_option_has_it_in_both_commands() -> None:
+    for command, of_lists in (("search", False), ("list", True)):
+        known = typer.main.get_command(command_line(command)).commands[command]  # type: ignore[attr-defined]
+        options = {option for each in known.params for option in each.opts}
+        for name, each in FILTERS.items():
+            wanted = bool(each.option) and (each.of_lists or not of_lists)
+            assert wanted == bool({part for said in each.option for part in said.split("/")} & options), name
+
+
+def test_a_filter_of_searches_alone_is_refused_in_a_list() -> None:
+    given = {
+        "include_stale": True,
+        "symbol_kind": "class",
+        "as_of": "2026-01-01",
+        "role": "test",
+        "include_tests": False,
+    }
+    assert given.keys() == {name for name, each in FILTERS.items() if not each.of_lists}
+    for name, value in given.items():
+        with pytest.raises(BadInput, match=f"filters.{name} is of searches"):
+            make_list_filters({name: value}, None, None)

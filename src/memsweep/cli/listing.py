@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, tier_in, with_app
-from memsweep.cli.options import AtMost200, Client, Cursor, Session, Since, Source, Tags, Tier, Until, Where
-from memsweep.model.conditions import written_conditions
+from memsweep.cli.options import AtMost200, Cursor, with_filters
 from memsweep.report.memory import ListedAnswer, memory_list
 
 if TYPE_CHECKING:
@@ -17,29 +16,20 @@ if TYPE_CHECKING:
 _MARKS = ("stale", "pinned", "superseded", "expired")
 
 
+@with_filters(of_lists=True)
 def list_memories(
     limit: AtMost200 = 20,
-    tag: Tags = None,
-    source: Source = None,
-    kind: Annotated[str | None, Option(metavar="KIND", help="Only memory or code.")] = None,
+    filters: Any = None,
     state: Annotated[
         str | None,
         Option(metavar="STATE", help="Only current, stale, pinned, superseded, quarantined, expiring or expired ones."),
     ] = None,
-    since: Since = None,
-    until: Until = None,
-    tier: Tier = None,
-    client: Client = None,
-    session: Session = None,
-    where: Where = None,
     door: Annotated[str | None, Option(help="Only what came through mcp, cli, library, hook, import or index.")] = None,
     cursor: Cursor = None,
     workspace: InWorkspace = "",
     as_json: Json = False,
 ) -> None:
     """List memories, the newest first."""
-    filters: dict[str, Any] = {"tags": tag or [], "source": source, "kind": kind, "date_from": since, "date_to": until}
-    filters |= {"tier": tier, "client": client, "session": session, "metadata": written_conditions(where or ())}
     options: dict[str, Any] = {"filters": filters, "state": state, "door": door, "limit": limit, "cursor": cursor}
     answer = memory_list(with_app(lambda app: app.memory(workspace).memories(**options)))
     show(answer, as_json, lambda console: _print(console, answer))

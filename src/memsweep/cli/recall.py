@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option
 
 from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_json, show_pair, tier_in, with_app
-from memsweep.cli.options import Client, Cursor, MemoryId, Session, Since, Source, Tags, Tier, Until, Where
-from memsweep.model.conditions import written_conditions
+from memsweep.cli.options import Cursor, MemoryId, with_filters
 from memsweep.report import memory as report
 from memsweep.report import updates
 from memsweep.report.statistics import code_overview, counted_by_day
@@ -36,25 +35,11 @@ if TYPE_CHECKING:
     from memsweep.report.statistics import CodeAnswer, CountsAnswer
 
 
+@with_filters()
 def search(
     query: Annotated[str, Argument(help="What to look for.")],
     limit: Annotated[int, Option("--limit", "-n", help="How many results, at most 50.")] = 10,
-    tag: Tags = None,
-    source: Source = None,
-    kind: Annotated[str | None, Option(metavar="KIND", help="Only memory, code, fact or segment.")] = None,
-    path: Annotated[str | None, Option(help="Only code in this file or folder, or that a pattern matches.")] = None,
-    tests: Annotated[bool, Option("--tests/--no-tests", help="With or without tests.")] = True,
-    since: Since = None,
-    until: Until = None,
-    tier: Tier = None,
-    client: Client = None,
-    session: Session = None,
-    where: Where = None,
-    as_of: Annotated[
-        str | None, Option(metavar="DATE", help="What was there then and had not been superseded yet.")
-    ] = None,
-    include_stale: Annotated[bool, Option("--include-stale", help="Include stale memories.")] = False,
-    include_expired: Annotated[bool, Option("--include-expired", help="Include what has expired.")] = False,
+    filters: Any = None,
     cursor: Cursor = None,
     mode: Annotated[
         str, Option(metavar="MODE", help="precise: what answers; deep: everything that resembles it.")
@@ -64,22 +49,6 @@ def search(
     as_json: Json = False,
 ) -> None:
     """Find what was remembered, by words and by meaning."""
-    filters = {
-        "tags": tag or [],
-        "source": source,
-        "date_from": since,
-        "date_to": until,
-        "as_of": as_of,
-        "include_stale": include_stale,
-        "include_expired": include_expired,
-        "tier": tier,
-        "client": client,
-        "session": session,
-        "kind": kind,
-        "path": path,
-        "include_tests": tests,
-        "metadata": written_conditions(where or ()),
-    }
     options: dict[str, Any] = {"limit": limit, "filters": filters, "cursor": cursor, "mode": mode}
     page = with_app(lambda app: app.memory(workspace).search(query, **options))
     answer = report.found(page, "full" if full else "concise")

@@ -10,7 +10,7 @@ from memsweep.model.frozen import replace
 from memsweep.model.listing import MOST_LISTED, STATES, ListedMemory, ListFilters, MemoryPage, State
 from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
 from memsweep.model.quarantine import Quarantine
-from memsweep.model.search import KINDS, Filters, Kind, Passage, make_filters
+from memsweep.model.search import FILTERS, KINDS, Filters, Kind, Passage, make_filters
 from memsweep.model.times import has_expired
 
 if TYPE_CHECKING:
@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from memsweep.store.protocol import Store
 
 _LISTED_KINDS: tuple[Kind, ...] = KINDS[:2]
-_NOT_HERE = ("include_stale", "symbol_kind", "as_of", "role", "include_tests")
 
 
 def make_list_filters(filters: object, door: object, state: object) -> ListFilters:
     """Return the filters of a listing: those of a search that are about whole memories."""
     checked = make_filters(filters)
-    plain = Filters()
-    if wrong := next((name for name in _NOT_HERE if getattr(checked, name) != getattr(plain, name)), ""):
+    plain, others = Filters(), (name for name, each in FILTERS.items() if not each.of_lists)
+    if wrong := next((name for name in others if getattr(checked, name) != getattr(plain, name)), ""):
         raise BadInput(f"filters.{wrong} is of searches; a listing has all memories.", hint="Use state instead.")
     if checked.kind is not None and checked.kind not in _LISTED_KINDS:
         raise BadInput(f"filters.kind must be {' or '.join(_LISTED_KINDS)} in a listing, not {checked.kind}.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from memsweep.errors import BadInput
@@ -89,3 +89,27 @@ def only(item: Mapping[Any, Any], known: Collection[str], what: str) -> None:
     """Refuse fields that nobody would read."""
     if unknown := sorted(item.keys() - set(known), key=str):
         raise BadInput(f"{what} has no field {unknown[0]!r:.80}; it has {', '.join(known)}.")
+
+
+# How a client is shown what may be given.
+Schema = dict[str, Any]
+TEXT: Schema = {"type": "string"}
+NUMBER: Schema = {"type": "number"}
+WHOLE: Schema = {"type": "integer"}
+FLAG: Schema = {"type": "boolean"}
+TIME: Schema = {"type": "string", "format": "date-time"}
+
+
+def items_of(kind: Schema) -> Schema:
+    return {"type": "array", "items": kind}
+
+
+def one_of(words: Sequence[str]) -> Schema:
+    return {"type": "string", "enum": list(words)}
+
+
+def fields(required: Sequence[str] = (), **kinds: Schema) -> Schema:
+    """Return the schema of an object with these fields and no others."""
+    named = {name.removesuffix("_"): kind for name, kind in kinds.items()}  # `from_`, which Python has a use for
+    closed: Schema = {"properties": named, "additionalProperties": False}
+    return {"type": "object", **closed, **({"required": list(required)} if required else {})}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
 from memsweep.errors import BadInput
-from memsweep.model.checks import fitting, flag, only, plain_text
-from memsweep.model.conditions import Condition, make_conditions
-from memsweep.model.frozen import field, fields_of, frozen, replace
+from memsweep.model.checks import FLAG, TEXT, TIME, Schema, fitting, flag, items_of, one_of, only, plain_text
+from memsweep.model.conditions import Condition, make_conditions, written_conditions
+from memsweep.model.frozen import field, frozen, replace
 from memsweep.model.origin import TIERS, UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import ROLES, Role
 from memsweep.model.shown import ShownMemory
@@ -236,63 +236,114 @@ class Page:
     """What to know where nothing was found."""
 
 
-Choice = TypeVar("Choice", bound=str)
 _LONGEST = 4096  # of a path
-_KNOWN = tuple(name for name in fields_of(Filters) if name != "held_back")
 
 
 def make_filters(value: object = None) -> Filters:
-    """Filters from an object such as `{"tags": ["api"], "date_from": "2026-01-01"}`."""
+    """Check an object such as `{"tags": ["api"], "date_from": "2026-01-01"}`."""
     if value is None:
         return Filters()
     if isinstance(value, Filters):
-        value = {name: getattr(value, name) for name in _KNOWN}
+        value = {name: getattr(value, name) for name in FILTERS}
     if not isinstance(value, Mapping):
         raise BadInput(f"filters must be an object, not {type(value).__name__}.")
-    only(value, _KNOWN, "filters")
-    given = {key: item for key, item in value.items() if item is not None}
-    filters = Filters(
-        tags=_tags(given.get("tags", ())),
-        source=_text(given["source"], "source") if "source" in given else None,
-        date_from=parse_time(given["date_from"], "date_from") if "date_from" in given else None,
-        date_to=parse_time(given["date_to"], "date_to", end_of_day=True) if "date_to" in given else None,
-        include_stale=flag(given.get("include_stale", False), "filters.include_stale"),
-        path=_text(given["path"], "path") if "path" in given else None,
-        language=_text(given["language"], "language").lower() if "language" in given else None,
-        symbol_kind=_text(given["symbol_kind"], "symbol_kind").lower() if "symbol_kind" in given else None,
-        as_of=parse_time(given["as_of"], "as_of", end_of_day=True) if "as_of" in given else None,
-        tier=_tier(given["tier"]) if "tier" in given else None,
-        client=_text(given["client"], "client") if "client" in given else None,
-        session=_text(given["session"], "session") if "session" in given else None,
-        kind=_one_of(given["kind"], "kind", KINDS) if "kind" in given else None,
-        role=_one_of(given["role"], "role", ROLES) if "role" in given else None,
-        include_tests=flag(given.get("include_tests", True), "filters.include_tests"),
-        include_expired=flag(given.get("include_expired", False), "filters.include_expired"),
-        metadata=make_conditions(given.get("metadata", {})),
-    )
+    only(value, tuple(FILTERS), "filters")
+    given = {name: item for name, item in value.items() if item is not None}
+    filters = Filters(**{name: each.check(given[name], name) for name, each in FILTERS.items() if name in given})
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")
     return filters
 
 
-def _tags(value: object) -> tuple[str, ...]:
+def _tags(value: object, what: str) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, list | tuple):
-        raise BadInput(f"filters.tags must be a list of tags, not {value!r:.80}.")
-    return tuple(dict.fromkeys(_text(tag, "tags") for tag in value))
+        raise BadInput(f"filters.{what} must be a list of tags, not {value!r:.80}.")
+    return tuple(dict.fromkeys(_text(tag, what) for tag in value))
 
 
 def _text(value: object, what: str) -> str:
     return fitting(plain_text(value, f"filters.{what}"), f"filters.{what}", _LONGEST).strip()
 
 
-def _tier(value: object) -> str:
-    if value not in (*TIERS, UNKNOWN.tier):
-        raise BadInput(f"filters.tier must be one of {', '.join((*TIERS, UNKNOWN.tier))}, not {value!r:.80}.")
+def _word(value: object, what: str) -> str:
+    return _text(value, what).lower()
+
+
+def _flag(value: object, what: str) -> bool:
+    return flag(value, f"filters.{what}")
+
+
+def _until(value: object, what: str) -> datetime:
+    return parse_time(value, what, end_of_day=True)
+
+
+def _tier(value: object, what: str) -> str:
+    if value not in _TIERS:
+        raise BadInput(f"filters.{what} must be one of {', '.join(_TIERS)}, not {value!r:.80}.")
     return str(value)
 
 
-def _one_of(value: object, what: str, known: Sequence[Choice]) -> Choice:
-    found = [each for each in known if each == value]
-    if not found:
-        raise BadInput(f"filters.{what} must be {', '.join(known[:-1])} or {known[-1]}, not {value!r:.80}.")
-    return found[0]
+def _choice(known: Sequence[str]) -> Callable[[object, str], str]:
+    def check(value: object, what: str) -> str:
+        if value not in known:
+            raise BadInput(f"filters.{what} must be {', '.join(known[:-1])} or {known[-1]}, not {value!r:.80}.")
+        return str(value)
+
+    return check
+
+
+class Filter(NamedTuple):
+    """A filter at every door: how a value is checked, how a tool shows it, and its option, if commands have one."""
+
+    check: Callable[[Any, str], Any]
+    schema: Schema
+    option: tuple[str, ...] = ()
+    help: str = ""
+    metavar: str | None = None
+    of_lists: bool = True
+    """A list of memories takes it, too."""
+    written: Callable[[Sequence[str]], Any] | None = None
+    """Reads what a person writes, where that is in another form."""
+
+
+_TIERS = (*TIERS, UNKNOWN.tier)
+_WHERE = "Only with metadata such as ticket.id=42, state=open|new, score>3; can be repeated."
+FILTERS: Mapping[str, Filter] = {
+    "tags": Filter(_tags, items_of(TEXT), ("--tag", "-t"), "Only with this tag; repeat it to require several."),
+    "source": Filter(_text, TEXT, ("--source",), "Only from this source."),
+    "date_from": Filter(parse_time, TIME, ("--since",), "Only since this date.", "DATE"),
+    "date_to": Filter(_until, TIME, ("--until",), "Only up to this date.", "DATE"),
+    "include_stale": Filter(_flag, FLAG, ("--include-stale",), "Include stale memories.", of_lists=False),
+    "include_expired": Filter(_flag, FLAG, ("--include-expired",), "Include what has expired."),
+    "path": Filter(
+        _text,
+        {**TEXT, "description": "file, folder or pattern"},
+        ("--path",),
+        "Only code in this file or folder, or that a pattern matches.",
+    ),
+    "language": Filter(_word, TEXT),
+    "symbol_kind": Filter(_word, TEXT, of_lists=False),
+    "as_of": Filter(
+        _until, TIME, ("--as-of",), "What was there then and had not been superseded yet.", "DATE", of_lists=False
+    ),
+    "tier": Filter(_tier, one_of(_TIERS), ("--tier",), "Only what came from a person, agent, tool, import or unknown."),
+    "client": Filter(_text, TEXT, ("--client",), "Only what came from this client."),
+    "session": Filter(_text, TEXT, ("--session",), "Only what came from this session."),
+    "kind": Filter(
+        _choice(KINDS),
+        one_of(KINDS),
+        ("--kind",),
+        "Only memory, code, fact or segment; lists: memory or code.",
+        "KIND",
+    ),
+    "role": Filter(_choice(ROLES), one_of(ROLES), of_lists=False),
+    "include_tests": Filter(_flag, FLAG, ("--tests/--no-tests",), "With or without tests.", of_lists=False),
+    "metadata": Filter(
+        lambda value, _: make_conditions(value),
+        {"type": "object", "additionalProperties": {}, "description": '{"ticket.id": 42, "score": {">=": 3}}'},
+        ("--where",),
+        _WHERE,
+        "CONDITION",
+        written=written_conditions,
+    ),
+}

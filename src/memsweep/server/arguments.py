@@ -5,36 +5,14 @@ The checks themselves, and their sentences, are those of the features; a test co
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from memsweep.model.origin import TIERS, UNKNOWN
-from memsweep.model.roles import ROLES
-from memsweep.model.search import KINDS
-
-Schema = dict[str, Any]
-TEXT: Schema = {"type": "string"}
-NUMBER: Schema = {"type": "number"}
-WHOLE: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
-TIME: Schema = {"type": "string", "format": "date-time"}
-
-
-def items_of(kind: Schema) -> Schema:
-    return {"type": "array", "items": kind}
-
-
-def one_of(words: Sequence[str]) -> Schema:
-    return {"type": "string", "enum": list(words)}
-
-
-def fields(required: Sequence[str] = (), **kinds: Schema) -> Schema:
-    """An object with these fields and no others."""
-    named = {name.removesuffix("_"): kind for name, kind in kinds.items()}  # `from_`, which Python has a use for
-    closed: Schema = {"properties": named, "additionalProperties": False}
-    return {"type": "object", **closed, **({"required": list(required)} if required else {})}
+from memsweep.model.checks import FLAG, NUMBER, TEXT, TIME, Schema, fields, items_of, one_of
+from memsweep.model.origin import TIERS
+from memsweep.model.search import FILTERS
 
 
 def looks_like(schema: Mapping[str, Any], about: str | None = None) -> Any:
@@ -44,29 +22,7 @@ def looks_like(schema: Mapping[str, Any], about: str | None = None) -> Any:
 
 Time = Annotated[str | None, looks_like({"format": "date-time"})]
 
-FILTERS = fields(
-    tags=items_of(TEXT),
-    source=TEXT,
-    date_from=TIME,
-    date_to=TIME,
-    include_stale=FLAG,
-    include_expired=FLAG,
-    path={**TEXT, "description": "file, folder or pattern"},
-    language=TEXT,
-    symbol_kind=TEXT,
-    as_of=TIME,
-    tier=one_of([*TIERS, UNKNOWN.tier]),
-    client=TEXT,
-    session=TEXT,
-    kind=one_of(KINDS),
-    role=one_of(ROLES),
-    include_tests=FLAG,
-    metadata={
-        "type": "object",
-        "additionalProperties": {},
-        "description": '{"ticket.id": 42, "score": {">=": 3}}',
-    },
-)
+FILTERS_SHOWN = fields((), **{name: each.schema for name, each in FILTERS.items()})
 WHOSE = fields(session=TEXT, client=TEXT, tier=one_of(TIERS), source=TEXT, since=TIME, until=TIME)
 ENTITY: Schema = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}
 RELATION = fields(

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.checks import FLAG, TEXT, TIME, WHOLE, fields, items_of, one_of
 from memsweep.model.segment import Role, SegmentType
 from memsweep.report import context as report
 from memsweep.report import questions
-from memsweep.server.arguments import FLAG, TEXT, TIME, WHOLE, fields, items_of, looks_like, one_of
+from memsweep.server.arguments import looks_like
 from memsweep.server.consent import Question, Removal
 from memsweep.server.tools import ToolRow
 from memsweep.server.tools.memory import Tier

@@ -7,18 +7,19 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.model.checks import items_of
 from memsweep.model.listing import State as ListedState
 from memsweep.model.search import SearchMode
 from memsweep.report import briefing as brief
 from memsweep.report import memory as report
 from memsweep.report import updates
 from memsweep.schedule.background import Background
-from memsweep.server.arguments import ENTITY, FILTERS, RELATION, Time, items_of, looks_like
+from memsweep.server.arguments import ENTITY, FILTERS_SHOWN, RELATION, Time, looks_like
 from memsweep.server.tools import ToolRow
 
 Entities = Annotated[list[str | dict[str, Any]] | None, looks_like(items_of(ENTITY))]
 Relations = Annotated[list[dict[str, Any]] | None, looks_like(items_of(RELATION), "facts that the text states")]
-Filters = Annotated[dict[str, Any] | None, looks_like(FILTERS)]
+Filters = Annotated[dict[str, Any] | None, looks_like(FILTERS_SHOWN)]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]
 Scope = Annotated[
     Literal["project", "personal"], Field(description="personal: preferences, people, habits; found in every project")
