@@ -7,7 +7,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.services.memory import Memory
-from tests.faults import index_histories
+from tests.faults import ghosts
 from tests.support import contents, store_files
 from tests.support.engines import on_every_engine
 from tests.support.inside import store_of
@@ -27,7 +27,7 @@ def root(tmp_path: Path) -> Path:
 
 
 def facts(memory: Memory) -> set[tuple[str, str, str]]:
-    return {(subject, kind, target) for subject, _, kind, target, _ in index_histories.live(memory)["relations"]}
+    return {(subject, kind, target) for subject, _, kind, target, _ in ghosts.live(memory)["relations"]}
 
 
 def index(memory: Memory, root: Path, **files: str) -> None:
@@ -65,14 +65,14 @@ def test_a_run_while_names_are_one_is_right_up_to_the_merge_and_the_next_one_aft
     )
     fresh.code.index(root)
     again = fresh.graph.merge(["beta"], into).receipt_id
-    assert index_histories.live(memory) == index_histories.live(fresh)
+    assert ghosts.live(memory) == ghosts.live(fresh)
     undone = memory.sweep.undo(str(merged))
     fresh.sweep.undo(str(again))
     assert {why for _, why in undone.conflicts} == {
         "it was indexed since the merge; the next run of the index reads it again"
     }
     memory.code.index(root)
-    assert index_histories.live(memory) == index_histories.live(fresh)
+    assert ghosts.live(memory) == ghosts.live(fresh)
     assert memory.care.doctor().findings == ()
 
 

@@ -26,7 +26,6 @@ from tests.support import store_files
 from tests.support.http import HttpServer
 from tests.support.warm_python import warm_python
 
-NAME = "all_doors"
 CALLS = 250
 KILLS = 0.02
 KINDS = ("stdio", "stdio", "http", "http", "command", "library")

@@ -20,7 +20,6 @@ from memsweep.store.file.shape import shape_of, things
 from tests.care import stores
 from tests.support import forging, store_files
 
-NAME = "backups"
 ROUNDS = 20
 _PAGE = 4096
 _CHANGED = ("audit", "sqlite_sequence", "meta")

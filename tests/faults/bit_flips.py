@@ -18,7 +18,6 @@ from memsweep.store.file import connect
 from memsweep.store.sqlite import vectors
 from tests.faults import lab, steps
 
-NAME = "bit_flips"
 FLIPS = 8
 _SECONDS = 60
 _SECTOR = 512
@@ -29,7 +28,7 @@ _NOT_COMPARED = {"examine", "stats"}  # a size of a file is not content
 
 def run(seed: int, flips: int = FLIPS) -> dict[str, int | list[str]]:
     outcome = lab.Outcome()
-    chance = random.Random(f"{NAME} {seed}")
+    chance = random.Random(f"bit_flips {seed}")
     _filled()
     with lab.place("flip-") as folder:
         for _ in range(flips):

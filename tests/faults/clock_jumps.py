@@ -18,7 +18,6 @@ from memsweep.schedule.background import Background
 from tests.faults import lab
 from tests.support import store_files
 
-NAME = "clock_jumps"
 CALLS = 40
 _JUMPS = (
     timedelta(0),
@@ -31,7 +30,7 @@ _JUMPS = (
 
 
 def run(seed: int, calls: int = CALLS) -> dict[str, int | list[str]]:
-    chance = random.Random(f"{NAME} {seed}")
+    chance = random.Random(f"clock_jumps {seed}")
     watch = lab.Clock()
     with lab.place("clock-") as folder, lab.pinned(chance, watch), lab.opened(folder / "home") as app:
         history = _History(app, folder / "home", watch, chance)

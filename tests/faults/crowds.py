@@ -25,7 +25,6 @@ from tests.faults.linear import Call, explains
 from tests.faults.slots import Known, Slot, segment_step, step
 from tests.support import store_files
 
-NAME = "crowds"
 TEXTS = ("the harbour froze", "the violin broke", "the comet came")
 SEGMENTS = ("s0", "s1")
 CALLS = 14

@@ -25,7 +25,6 @@ from tests.faults import examining, lab, steps
 from tests.faults.examining import State
 from tests.faults.injector import Injector, injecting
 
-NAME = "disk_errors"
 ERRORS = 60
 _MOST_STEPS_IN = 100_000
 _EVERYTHING = (*steps.STEPS, *steps.READS)
@@ -73,7 +72,7 @@ def run_step(name: str, kind: str, points: slice, *, lasts: bool = False, dies: 
 
 def _run(seed: int, errors: int) -> lab.Outcome:
     """Seeds go through steps, kinds and durations in turn, so that few of them meet all; long steps are sampled."""
-    chance = random.Random(f"{NAME} {seed}")
+    chance = random.Random(f"disk_errors {seed}")
     turn, number = divmod(seed, len(_EVERYTHING))
     case = Case(_EVERYTHING[number], ("full", "broken")[turn % 2], bool(turn // 2 % 2), bool(turn // 4 % 2))
     return _try(case, lambda every: _some(chance, every, errors))

@@ -29,7 +29,6 @@ from tests.faults import doors
 from tests.faults.falkor_acts import ACTS, frozen_app, furnish
 from tests.support.falkor import SentinelProcess, Server
 
-NAME = "falkor_kills"
 _CLIENT_KILLS = 6
 _SERVER_KILLS = 3
 _LONGEST_SECONDS = 0.8

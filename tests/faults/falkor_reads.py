@@ -37,7 +37,6 @@ from tests.faults.falkor_acts import NOW
 from tests.support.engines import Home
 from tests.support.memory_disk import MEMORY_DISK
 
-NAME = "falkor_reads"
 _STEPS = 10
 _NAMES = ("Ada", "ada", "Grace Hopper", "Zürich", "ÉCOLE", "build-server", "Ada Lovelace", "B", "b")
 _TYPES = (None, "Person", "Concept", "Place")

@@ -21,7 +21,6 @@ from tests.faults.falkor_kills import folder, shared_server
 from tests.faults.falkor_stalls import STALLED, Act, furnished
 from tests.support.proxy import Proxy
 
-NAME = "falkor_replies"
 _LOST, _ALWAYS = 12, 6
 
 

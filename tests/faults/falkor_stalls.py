@@ -24,7 +24,6 @@ from tests.falkor.killed_at_each_command import Bench, KillSwitch
 from tests.faults.falkor_acts import ACTS, Given, frozen_app, furnish
 from tests.faults.falkor_kills import folder, shared_server
 
-NAME = "falkor_stalls"
 _STALLS = 8
 Act = Callable[[App, Given], object]
 

@@ -25,7 +25,6 @@ from memsweep.services.memory import Memory
 from tests.faults import lab
 from tests.support.waiting import PATIENCE, wait_for
 
-NAME = "forks"
 ROUNDS = 2
 EACH = 5
 REFUSED = "this process was forked while another thread"

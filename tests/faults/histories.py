@@ -30,7 +30,6 @@ from tests.faults.model import Kept, Model, Refused, Saved
 from tests.support import store_files
 from tests.support.memory_disk import MEMORY_DISK
 
-NAME = "histories"
 PAST = "2020-01-01T00:00:00Z"
 PEOPLE = ("Ada Lovelace", "Grace Hopper", "Alan Turing", "Maria Mitchell", "Kurt Gödel")
 VERBS = ("knows", "wrote to", "works on")

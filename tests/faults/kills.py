@@ -26,7 +26,6 @@ from tests.faults.kill_switch import Point
 from tests.faults.kill_table import OPERATIONS, Operation, build, copy_place, open_app
 from tests.support.memory_disk import MEMORY_DISK
 
-NAME = "kills"
 _ORDER = sorted(OPERATIONS)
 
 

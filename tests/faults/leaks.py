@@ -13,7 +13,6 @@ from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 from tests.secrets.lines import negatives, positives
 
-NAME = "leaks"
 OPERATIONS = 12
 KEYS = [line for line in positives() if len(line.text[line.start : line.end]) >= 16 and "\n" not in line.text]
 """Long enough that their bytes are nowhere by chance."""

@@ -15,7 +15,6 @@ from typing import Any
 from memsweep import open_memory
 from tests.support.client import RawServer, raw_server
 
-NAME = "long_runs"
 PARTS = 10
 HELD = 300
 """Memories in the workspace."""

@@ -15,7 +15,6 @@ from typing import Any
 from tests.support import store_files
 from tests.support.client import RawServer, raw_server
 
-NAME = "many_workspaces"
 WORKSPACES, DESCRIPTORS = 5000, 256
 AT_ONCE = 16
 STILL = 40  # calls that wait in the workspace that nobody else can write to

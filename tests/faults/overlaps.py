@@ -11,8 +11,6 @@ from tests.code.indexed_workspace import IndexedWorkspace
 from tests.code.overlapping import CONTENTS, IGNORED, PATHS, ROOTS, OverlappingRoots
 from tests.support.memory_disk import MEMORY_DISK
 
-NAME = "overlaps"
-
 
 @cache
 def _sandbox() -> Sandbox:

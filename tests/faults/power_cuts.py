@@ -22,14 +22,13 @@ from tests.faults.examining import State
 from tests.faults.recorder import Event
 from tests.faults.story import Story, tell
 
-NAME = "power_cuts"
 IMAGES = 60
 _STYLES = (*STYLES, "shuffled", "torn", "mixed", "mixed")
 _MARKS = {"sync", "fsync", "begin", "ack", "refused"}
 
 
 def run(seed: int, images: int = IMAGES) -> dict[str, int | list[str]]:
-    chance = random.Random(f"{NAME} {seed}")
+    chance = random.Random(f"power_cuts {seed}")
     with lab.place("cut-") as folder:
         story = tell(chance, folder, prepared=chance.random() < 0.8)
         cutting = _Cutting(story, folder)

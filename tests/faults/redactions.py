@@ -18,7 +18,6 @@ from tests.faults.kills import in_child
 from tests.faults.leaks import DOORS, Leaks
 from tests.support import store_files
 
-NAME = "redactions"
 OPERATIONS = 8
 _KILLS = 3
 _STATEMENTS = 250

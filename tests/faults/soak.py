@@ -1,6 +1,6 @@
 """Run fault campaigns by seed and add up what they found: `python -m tests.faults.soak --campaign NAME --seeds 0:100`.
 
-A campaign is a module with `NAME` and `run(seed) -> dict`: counts by name, and `violations`, a list of sentences.
+A campaign is a module with `run(seed) -> dict`: counts by name, and `violations`, a list of sentences.
 One seed reproduces one run. Seeds run in worker processes; each result is a line of the record, so a second
 invocation with the same record goes on where the first stopped. Exit status 1 if anything was violated.
 """
@@ -16,8 +16,9 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,12 @@ SEED_SECONDS = 900.0  # a seed that takes longer than this hangs
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """Where a campaign is, how many seeds a full soak takes, and when a seed hangs."""
+    """Where a campaign is, how many seeds a full soak takes, when a seed hangs, and what else its `run` is given."""
 
     module: str
     seeds: int
     seconds: float = SEED_SECONDS
+    arguments: Mapping[str, str] = field(default_factory=dict)
 
 
 CAMPAIGNS = {
@@ -50,18 +52,18 @@ CAMPAIGNS = {
     "clock_jumps": Campaign("tests.faults.clock_jumps", 100),
     "many_workspaces": Campaign("tests.faults.many_workspaces", 1),
     "merges": Campaign("tests.faults.merges", 4000),
-    "falkor_merges": Campaign("tests.faults.falkor_merges", 300),
+    "falkor_merges": Campaign("tests.faults.merges", 300, arguments={"engine": "falkor"}),
     "leaks": Campaign("tests.faults.leaks", 1000),
     "redactions": Campaign("tests.faults.redactions", 500),
     "backups": Campaign("tests.faults.backups", 100),
     "overlaps": Campaign("tests.faults.overlaps", 2000),
     "windows": Campaign("tests.faults.windows", 10_000),
     "ghosts": Campaign("tests.faults.ghosts", 10_000),
-    "falkor_ghosts": Campaign("tests.faults.falkor_ghosts", 200),
+    "falkor_ghosts": Campaign("tests.faults.ghosts", 200, arguments={"engine": "falkor"}),
     "pairs": Campaign("tests.faults.pairs", 12_000),
-    "falkor_pairs": Campaign("tests.faults.falkor_pairs", 10_000),
+    "falkor_pairs": Campaign("tests.faults.pairs", 10_000, arguments={"engine": "falkor"}),
     "audits": Campaign("tests.faults.audits", 2000),
-    "falkor_audits": Campaign("tests.faults.falkor_audits", 100),
+    "falkor_audits": Campaign("tests.faults.audits", 100, arguments={"engine": "falkor"}),
     "long_runs": Campaign("tests.faults.long_runs", 1, 4 * 3600.0),
 }
 
@@ -86,8 +88,8 @@ def find(name: str) -> Campaign:
 
 def runner(name: str) -> Callable[..., dict[str, Any]]:
     """The `run` of a campaign."""
-    run: Callable[..., dict[str, Any]] = importlib.import_module(find(name).module).run
-    return run
+    campaign = find(name)
+    return partial(importlib.import_module(campaign.module).run, **campaign.arguments)
 
 
 def run_seed(name: str, seed: int, *size: int) -> Result:

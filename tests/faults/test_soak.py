@@ -11,7 +11,6 @@ from tests.faults import soak
 
 TOY = """
 import os
-NAME = "toy"
 def run(seed):
     if seed == 3:
         raise ValueError("three")

@@ -11,7 +11,6 @@ from memsweep.context.messages import CANNOT_OPEN
 from tests.context.build import NOW, segment
 from tests.context.window_laws import Planned, broken, keeps_fewer, stale_reads
 
-NAME = "windows"
 FILES = ("cart.py", "tax.py", "app.py", "README.md")
 SAID = (
     "Please fix cart.py and never change the public API.",
