@@ -13,6 +13,7 @@ from pathlib import Path
 
 from memsweep.context import ContextHeap
 from memsweep.context.service import ContextWindow
+from memsweep.model.memory import Remembering, arguments_of
 from memsweep.report.operations import OPERATIONS
 from memsweep.services.adopt import AdoptService
 from memsweep.services.care import CareService
@@ -65,7 +66,12 @@ def operations_table(kind: type) -> str:
 
 def _call(name: str, method: Callable[..., object]) -> str:
     _, *parameters = inspect.signature(method).parameters.values()
-    return f"{name}({', '.join(map(_parameter, parameters))})"
+    named = [each for each in parameters if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    if len(named) < len(parameters):
+        kind = inspect.Parameter.KEYWORD_ONLY
+        said = arguments_of(Remembering).items()
+        named += [inspect.Parameter(name, kind, default=each.default) for name, each in said]
+    return f"{name}({', '.join(map(_parameter, named))})"
 
 
 def _parameter(given: inspect.Parameter) -> str:

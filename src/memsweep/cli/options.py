@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args, get_origin
 
 from typer import Argument, Option
 
-from memsweep.model.search import FILTERS, Filter, Filters
+from memsweep.model.checks import DoorArgument
+from memsweep.model.conditions import written_conditions
+from memsweep.model.search import FILTERS
 
 Id = Annotated[str, Argument(metavar="ID")]
 MemoryId = Annotated[str, Argument(help="The id that remember or search printed.")]
@@ -26,32 +28,48 @@ AtMost200 = Annotated[int, Option("--limit", "-n", help="How many to show, at mo
 Cursor = Annotated[str | None, Option(help="The cursor printed with the previous page.")]
 
 
-def with_filters(*, of_lists: bool = False) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command an option for each filter in place of `filters`, which it gets as one object."""
-    known = {name: each for name, each in FILTERS.items() if each.option and (each.of_lists or not of_lists)}
+Command = Callable[..., None]
 
-    def of(command: Callable[..., None]) -> Callable[..., None]:
+
+def with_options(
+    given_as: str, known: Mapping[str, DoorArgument], read: Mapping[str, Callable[[Any], Any]]
+) -> Callable[[Command], Command]:
+    """Give a command an option for each argument in place of one parameter, which it gets as one object.
+
+    `read`: how what a person writes is read, where that is not what a tool takes.
+    """
+    known = {name: each for name, each in known.items() if each.option}
+
+    def of(command: Command) -> Command:
         @functools.wraps(command)
         def run(**given: Any) -> None:
-            asked = {name: given.pop(name) for name in known}
-            written = {name: each.written(asked[name] or ()) for name, each in known.items() if each.written}
-            command(**given, filters=asked | written)
+            said = {name: value for name in known if (value := given.pop(name)) is not None}
+            command(**given, **{given_as: {name: read.get(name, _as_it_is)(value) for name, value in said.items()}})
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         options = [_option(name, each) for name, each in known.items()]
-        named = [option for each in own for option in (options if each.name == "filters" else [each])]
-        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-            [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in named]
-        )
+        named = [option for each in own for option in (options if each.name == given_as else [each])]
+        alone = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in named]
+        run.__signature__ = inspect.Signature(alone)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in named}
         return run
 
     return of
 
 
-def _option(name: str, each: Filter) -> inspect.Parameter:
-    is_flag, is_list = each.schema.get("type") == "boolean", each.written or each.schema.get("type") == "array"
-    kind: Any = bool if is_flag else list[str] | None if is_list else str | None
+def with_filters(*, of_lists: bool = False) -> Callable[[Command], Command]:
+    known = {name: each for name, each in FILTERS.items() if each.of_lists or not of_lists}
+    return with_options("filters", known, {"metadata": written_conditions})
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _option(name: str, each: DoorArgument) -> inspect.Parameter:
+    is_list = any(get_origin(kind) is list for kind in get_args(each.kind))
+    kind: Any = bool if each.kind is bool else list[str] | None if is_list else str | None
     shown = Annotated[kind, Option(*each.option, help=each.help, metavar=each.metavar)]
-    default = getattr(Filters(), name) if is_flag else None
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=shown, default=default)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=shown, default=None if each.default == "" else each.default
+    )

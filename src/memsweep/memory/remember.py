@@ -53,31 +53,13 @@ MAX_METADATA_DEPTH = 64
 _NUL_IN_JSON = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
-def make_draft(
-    text: object,
-    *,
-    tags: object = None,
-    source: object = "",
-    metadata: object = None,
-    thread_id: object = None,
-    entities: object = None,
-    relations: object = None,
-    expires_at: object = None,
-    pinned: object = False,
-    supersedes: object = None,
-) -> MemoryDraft:
-    return MemoryDraft(
-        text=checked_text(text),
-        tags=checked_tags(tags),
-        source=_source(source),
-        metadata=checked_metadata(metadata),
-        thread_id=None if thread_id in (None, "") else label(thread_id, "thread_id"),
-        entities=None if entities is None else tuple(_thing(e) for e in _items(entities, "entities")),
-        facts=tuple(_fact(r) for r in _items(relations, "relations")),
-        expires_at=None if expires_at in (None, "") else parse_time(expires_at, "expires_at"),
-        pinned=flag(pinned, "pinned"),
-        supersedes=_ids(supersedes, "supersedes"),
-    )
+def make_draft(text: object, **said: Any) -> MemoryDraft:
+    """Check what is said of a text; nothing and an empty list are the same, but for entities."""
+    if unknown := said.keys() - _CHECKS.keys():
+        raise TypeError(f"remember() got an unexpected keyword argument {min(unknown)!r}")
+    checked = {name: _CHECKS[name](value) for name, value in said.items() if value is not None}
+    facts = checked.pop("relations", ())
+    return MemoryDraft(text=checked_text(text), facts=facts, **checked)
 
 
 def through_gate(draft: MemoryDraft, gate: Gate) -> MemoryDraft:
@@ -566,3 +548,17 @@ def _still_named(known: Sequence[NamedThing], texts: Sequence[str], new_id: NewI
 def _found(texts: Sequence[str], new_id: NewId) -> list[NewMention]:
     found = find_names(texts)
     return [NewMention(new_id("ent"), NamedThing(name.name), name.texts, False, name.evidence) for name in found]
+
+
+_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "tags": checked_tags,
+    "source": _source,
+    "metadata": checked_metadata,
+    "thread_id": lambda value: None if value == "" else label(value, "thread_id"),
+    "entities": lambda value: tuple(_thing(each) for each in _items(value, "entities")),
+    "relations": lambda value: tuple(_fact(each) for each in _items(value, "relations")),
+    "expires_at": lambda value: None if value == "" else parse_time(value, "expires_at"),
+    "pinned": lambda value: flag(value, "pinned"),
+    "supersedes": lambda value: _ids(value, "supersedes"),
+}
+"""How what callers say of a text is checked."""

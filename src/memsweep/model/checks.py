@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from memsweep.errors import BadInput
 from memsweep.model.decay import kept
@@ -113,3 +113,18 @@ def fields(required: Sequence[str] = (), **kinds: Schema) -> Schema:
     named = {name.removesuffix("_"): kind for name, kind in kinds.items()}  # `from_`, which Python has a use for
     closed: Schema = {"properties": named, "additionalProperties": False}
     return {"type": "object", **closed, **({"required": list(required)} if required else {})}
+
+
+class DoorArgument(NamedTuple):
+    """What callers may give by a name: what a tool takes and shows, and the option of commands, if they have one."""
+
+    kind: Any = str | None
+    default: Any = None
+    schema: Mapping[str, Any] = {}
+    about: str | None = None
+    option: tuple[str, ...] = ()
+    help: str = ""
+    metavar: str | None = None
+    check: Callable[[Any, str], Any] | None = None
+    of_lists: bool = True
+    """Of a filter: lists of memories take it, too."""

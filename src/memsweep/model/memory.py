@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_type_hints
 
 from memsweep.model.audit_event import AuditEvent
+from memsweep.model.checks import NUMBER, TEXT, DoorArgument, fields, items_of
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
@@ -36,6 +37,99 @@ class Fact:
     relation: str
     object: NamedThing
     weight: float | None = None
+
+
+ENTITY = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}
+RELATION = fields(
+    ["from", "relation", "to"], from_=TEXT, relation=TEXT, to=TEXT, weight=NUMBER, from_type=TEXT, to_type=TEXT
+)
+
+
+class Remembering(TypedDict, total=False):
+    """What callers may say of a text that is remembered, at every door."""
+
+    tags: Annotated[
+        Iterable[str] | None, DoorArgument(list[str] | None, option=("--tag", "-t"), help="A tag; can be repeated.")
+    ]
+    source: Annotated[str, DoorArgument(str, "", option=("--source",), help="Where it came from.")]
+    metadata: Annotated[
+        Mapping[str, Any] | None,
+        DoorArgument(
+            dict[str, Any] | None, option=("--metadata",), metavar="JSON", help="A JSON object to store with it."
+        ),
+    ]
+    thread_id: Annotated[
+        str | None,
+        DoorArgument(
+            str | None,
+            about="the conversation this is a turn of",
+            option=("--thread",),
+            help="The conversation it is a turn of.",
+        ),
+    ]
+    entities: Annotated[
+        Iterable[str | Mapping[str, Any]] | None,
+        DoorArgument(
+            list[str | dict[str, Any]] | None,
+            schema=items_of(ENTITY),
+            option=("--entity",),
+            help="A name it mentions; can be repeated.",
+        ),
+    ]
+    relations: Annotated[
+        Iterable[Mapping[str, Any]] | None,
+        DoorArgument(list[dict[str, Any]] | None, schema=items_of(RELATION), about="facts that the text states"),
+    ]
+    expires_at: Annotated[
+        str | datetime | None,
+        DoorArgument(
+            str | None,
+            schema={"format": "date-time"},
+            option=("--expires",),
+            metavar="DATE",
+            help="When it expires and may be collected.",
+        ),
+    ]
+    pinned: Annotated[bool, DoorArgument(bool, False, option=("--pin",), help="Never collect it.")]
+    scope: Annotated[
+        str,
+        DoorArgument(
+            Literal["project", "personal"],
+            "project",
+            about="personal: preferences, people, habits; found in every project",
+            option=("--scope",),
+            metavar="project|personal",
+            help="personal: preferences, people, habits; found in every project.",
+        ),
+    ]
+    tier: Annotated[
+        str,
+        DoorArgument(
+            str,
+            "",
+            about="lower trust: tool or import",
+            option=("--tier",),
+            help="agent, tool or import, if it does not come from a person.",
+        ),
+    ]
+    supersedes: Annotated[
+        Iterable[str] | None,
+        DoorArgument(
+            list[str] | None,
+            about="ids of memories that this one replaces",
+            option=("--supersedes",),
+            metavar="ID",
+            help="A memory that this one replaces; can be repeated.",
+        ),
+    ]
+
+
+def arguments_of(said: type[Any]) -> dict[str, DoorArgument]:
+    """Return how the doors take what a dictionary declares."""
+    hints = get_type_hints(said, include_extras=True)
+    return {
+        name: next(each for each in hint.__metadata__ if isinstance(each, DoorArgument)) for name, hint in hints.items()
+    }
 
 
 @frozen

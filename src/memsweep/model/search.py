@@ -7,8 +7,20 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from memsweep.errors import BadInput
-from memsweep.model.checks import FLAG, TEXT, TIME, Schema, fitting, flag, items_of, one_of, only, plain_text
-from memsweep.model.conditions import Condition, make_conditions, written_conditions
+from memsweep.model.checks import (
+    FLAG,
+    TEXT,
+    TIME,
+    DoorArgument,
+    Schema,
+    fitting,
+    flag,
+    items_of,
+    one_of,
+    only,
+    plain_text,
+)
+from memsweep.model.conditions import Condition, make_conditions
 from memsweep.model.frozen import field, frozen, replace
 from memsweep.model.origin import TIERS, UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import ROLES, Role
@@ -249,7 +261,9 @@ def make_filters(value: object = None) -> Filters:
         raise BadInput(f"filters must be an object, not {type(value).__name__}.")
     only(value, tuple(FILTERS), "filters")
     given = {name: item for name, item in value.items() if item is not None}
-    filters = Filters(**{name: each.check(given[name], name) for name, each in FILTERS.items() if name in given})
+    filters = Filters(
+        **{name: each.check(given[name], name) for name, each in FILTERS.items() if each.check and name in given}
+    )
     if filters.date_from and filters.date_to and filters.date_from > filters.date_to:
         raise BadInput(f"date_from {given['date_from']} is after date_to {given['date_to']}.")
     return filters
@@ -292,58 +306,62 @@ def _choice(known: Sequence[str]) -> Callable[[object, str], str]:
     return check
 
 
-class Filter(NamedTuple):
-    """A filter at every door: how a value is checked, how a tool shows it, and its option, if commands have one."""
-
-    check: Callable[[Any, str], Any]
-    schema: Schema
-    option: tuple[str, ...] = ()
-    help: str = ""
-    metavar: str | None = None
-    of_lists: bool = True
-    """A list of memories takes it, too."""
-    written: Callable[[Sequence[str]], Any] | None = None
-    """Reads what a person writes, where that is in another form."""
+def _filter(
+    check: Callable[[Any, str], Any], schema: Schema, option: tuple[str, ...] = (), help: str = "", **more: Any
+) -> DoorArgument:
+    kind: Any = list[str] | None if schema.get("type") == "array" else str | None
+    if schema.get("type") == "boolean":
+        kind, more["default"] = bool, more.get("default", False)
+    return DoorArgument(**{"kind": kind, **more}, schema=schema, option=option, help=help, check=check)
 
 
 _TIERS = (*TIERS, UNKNOWN.tier)
+_AS_OF = "What was there then and had not been superseded yet."
+_TIER_SAID = "Only what came from a person, agent, tool, import or unknown."
 _WHERE = "Only with metadata such as ticket.id=42, state=open|new, score>3; can be repeated."
-FILTERS: Mapping[str, Filter] = {
-    "tags": Filter(_tags, items_of(TEXT), ("--tag", "-t"), "Only with this tag; repeat it to require several."),
-    "source": Filter(_text, TEXT, ("--source",), "Only from this source."),
-    "date_from": Filter(parse_time, TIME, ("--since",), "Only since this date.", "DATE"),
-    "date_to": Filter(_until, TIME, ("--until",), "Only up to this date.", "DATE"),
-    "include_stale": Filter(_flag, FLAG, ("--include-stale",), "Include stale memories.", of_lists=False),
-    "include_expired": Filter(_flag, FLAG, ("--include-expired",), "Include what has expired."),
-    "path": Filter(
+FILTERS: Mapping[str, DoorArgument] = {
+    "tags": _filter(_tags, items_of(TEXT), ("--tag", "-t"), "Only with this tag; repeat it to require several."),
+    "source": _filter(_text, TEXT, ("--source",), "Only from this source."),
+    "date_from": _filter(parse_time, TIME, ("--since",), "Only since this date.", metavar="DATE"),
+    "date_to": _filter(_until, TIME, ("--until",), "Only up to this date.", metavar="DATE"),
+    "include_stale": _filter(_flag, FLAG, ("--include-stale",), "Include stale memories.", of_lists=False),
+    "include_expired": _filter(_flag, FLAG, ("--include-expired",), "Include what has expired."),
+    "path": _filter(
         _text,
         {**TEXT, "description": "file, folder or pattern"},
         ("--path",),
         "Only code in this file or folder, or that a pattern matches.",
     ),
-    "language": Filter(_word, TEXT),
-    "symbol_kind": Filter(_word, TEXT, of_lists=False),
-    "as_of": Filter(
-        _until, TIME, ("--as-of",), "What was there then and had not been superseded yet.", "DATE", of_lists=False
+    "language": _filter(_word, TEXT),
+    "symbol_kind": _filter(_word, TEXT, of_lists=False),
+    "as_of": _filter(
+        _until,
+        TIME,
+        ("--as-of",),
+        _AS_OF,
+        metavar="DATE",
+        of_lists=False,
     ),
-    "tier": Filter(_tier, one_of(_TIERS), ("--tier",), "Only what came from a person, agent, tool, import or unknown."),
-    "client": Filter(_text, TEXT, ("--client",), "Only what came from this client."),
-    "session": Filter(_text, TEXT, ("--session",), "Only what came from this session."),
-    "kind": Filter(
+    "tier": _filter(_tier, one_of(_TIERS), ("--tier",), _TIER_SAID),
+    "client": _filter(_text, TEXT, ("--client",), "Only what came from this client."),
+    "session": _filter(_text, TEXT, ("--session",), "Only what came from this session."),
+    "kind": _filter(
         _choice(KINDS),
         one_of(KINDS),
         ("--kind",),
         "Only memory, code, fact or segment; lists: memory or code.",
-        "KIND",
+        metavar="KIND",
     ),
-    "role": Filter(_choice(ROLES), one_of(ROLES), of_lists=False),
-    "include_tests": Filter(_flag, FLAG, ("--tests/--no-tests",), "With or without tests.", of_lists=False),
-    "metadata": Filter(
+    "role": _filter(_choice(ROLES), one_of(ROLES), of_lists=False),
+    "include_tests": _filter(
+        _flag, FLAG, ("--tests/--no-tests",), "With or without tests.", default=True, of_lists=False
+    ),
+    "metadata": _filter(
         lambda value, _: make_conditions(value),
         {"type": "object", "additionalProperties": {}, "description": '{"ticket.id": 42, "score": {">=": 3}}'},
         ("--where",),
         _WHERE,
-        "CONDITION",
-        written=written_conditions,
+        metavar="CONDITION",
+        kind=list[str] | None,
     ),
 }

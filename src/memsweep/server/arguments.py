@@ -5,12 +5,13 @@ The checks themselves, and their sentences, are those of the features; a test co
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from pydantic import Field
 
-from memsweep.model.checks import FLAG, NUMBER, TEXT, TIME, Schema, fields, items_of, one_of
+from memsweep.model.checks import FLAG, NUMBER, TEXT, TIME, DoorArgument, fields, items_of, one_of
 from memsweep.model.origin import TIERS
 from memsweep.model.search import FILTERS
 
@@ -20,14 +21,11 @@ def looks_like(schema: Mapping[str, Any], about: str | None = None) -> Any:
     return Field(description=about, json_schema_extra=dict(schema))
 
 
+Tier = Annotated[str, Field(description="lower trust: tool or import")]
 Time = Annotated[str | None, looks_like({"format": "date-time"})]
 
-FILTERS_SHOWN = fields((), **{name: each.schema for name, each in FILTERS.items()})
+FILTERS_SHOWN = fields((), **{name: dict(each.schema) for name, each in FILTERS.items()})
 WHOSE = fields(session=TEXT, client=TEXT, tier=one_of(TIERS), source=TEXT, since=TIME, until=TIME)
-ENTITY: Schema = {"anyOf": [TEXT, fields(["name"], name=TEXT, type=TEXT)]}
-RELATION = fields(
-    ["from", "relation", "to"], from_=TEXT, relation=TEXT, to=TEXT, weight=NUMBER, from_type=TEXT, to_type=TEXT
-)
 BATCH = fields(
     entities=items_of(fields(["name"], local_id=TEXT, name=TEXT, type=TEXT)),
     relations=items_of(
@@ -50,3 +48,22 @@ BUILD_OPTIONS = fields(
     related=FLAG,
     dry_run=FLAG,
 )
+
+
+def with_arguments(function: Callable[..., Any], known: Mapping[str, DoorArgument]) -> Callable[..., Any]:
+    """Show a tool with declared arguments in place of its `**said`; a client names each."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    own = inspect.signature(function, eval_str=True)
+    named = [each for each in own.parameters.values() if each.kind is not inspect.Parameter.VAR_KEYWORD]
+    named += [
+        inspect.Parameter(
+            name,
+            keyword,
+            default=each.default,
+            annotation=Annotated[each.kind, looks_like(each.schema, each.about)],
+        )
+        for name, each in known.items()
+    ]
+    function.__signature__ = own.replace(parameters=named)  # type: ignore[attr-defined]
+    function.__annotations__ = {each.name: each.annotation for each in named} | {"return": own.return_annotation}
+    return function

@@ -6,20 +6,16 @@ Each operation imports its feature when it is called, so that a process pays onl
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, Unpack
 
 from memsweep.clock import new_id
 from memsweep.errors import UnknownWorkspace
-from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
 from memsweep.model.frozen import replace
 from memsweep.model.ids import DEFAULT_PROJECT
-from memsweep.model.memory import no_stats
 from memsweep.model.paging import DEFAULT_LISTED, page_size, within
 from memsweep.model.search import MAX_LIMIT, Filters, Page
 from memsweep.operation import Async, Mode, Sync, operation
-from memsweep.report.place import asked_for, from_before
 from memsweep.services.access import Access, async_access, sync_access
 from memsweep.services.collector import collector
 
@@ -30,13 +26,12 @@ if TYPE_CHECKING:
     from memsweep.model.counts import Counts
     from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Memory as StoredMemory
-    from memsweep.model.memory import NamedThing, Remembered, Stats
+    from memsweep.model.memory import NamedThing, Remembered, Remembering, Stats
     from memsweep.model.plan import Deleted
     from memsweep.model.revision import EarlierText, Updated
-    from memsweep.model.search import Filters, Page, Passage, SearchMode
+    from memsweep.model.search import Passage, SearchMode
     from memsweep.model.whole_graph import WorkspaceBriefing
     from memsweep.model.window import WindowRow
-    from memsweep.services.access import Access
     from memsweep.services.adopt import AdoptService
     from memsweep.services.care import CareService
     from memsweep.services.code import CodeService
@@ -90,18 +85,8 @@ class BaseMemory(Generic[Mode]):
         self,
         text: str,
         *,
-        tags: Iterable[str] | None = None,
-        source: str = "",
-        metadata: Mapping[str, Any] | None = None,
-        thread_id: str | None = None,
-        entities: Iterable[str | Mapping[str, Any]] | None = None,
-        relations: Iterable[Mapping[str, Any]] | None = None,
-        expires_at: str | datetime | None = None,
-        pinned: bool = False,
-        tier: str = "",
-        supersedes: Iterable[str] | None = None,
         find_similar: bool = False,
-        scope: str = "",
+        **said: Unpack[Remembering],
     ) -> Remembered:
         """Remember a text. Adding the same text to the same thread again only marks the memory as seen.
 
@@ -112,19 +97,8 @@ class BaseMemory(Generic[Mode]):
         """
         from memsweep.memory.remember import ChunkSize, make_draft, remember, through_gate
 
-        draft = make_draft(
-            text,
-            tags=tags,
-            source=source,
-            metadata=metadata,
-            thread_id=thread_id,
-            entities=entities,
-            relations=relations,
-            expires_at=expires_at,
-            pinned=pinned,
-            supersedes=supersedes,
-        )
-        access = self._access.in_scope(scope)
+        scope, tier = said.pop("scope", ""), said.pop("tier", "")
+        draft, access = make_draft(text, **said), self._access.in_scope(scope)
         origin = access.origin(tier)
         gate = access.gate(draft.source)
         draft = through_gate(draft, gate)
@@ -318,7 +292,6 @@ class BaseMemory(Generic[Mode]):
         """The newest memories that are no files, each by its first piece."""
         from memsweep.memory.listing import newest_memories
         from memsweep.model.quarantine import leaving_out
-        from memsweep.model.search import Filters
 
         store, back = self._access.found(), self._access.quarantine.held_back(self._access.clock())
         return () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
@@ -333,7 +306,6 @@ class BaseMemory(Generic[Mode]):
         from memsweep.memory.listing import newest_memories
         from memsweep.model.code import CODE_RELATIONS
         from memsweep.model.quarantine import leaving_out
-        from memsweep.model.search import Filters
         from memsweep.model.whole_graph import WorkspaceBriefing
         from memsweep.services.graph_dependencies import surveyed_graph_of
 
@@ -447,6 +419,8 @@ def _cursors(cursor: str | None) -> tuple[str, str]:
 
 def _elsewhere(access: Access[Any], store: Store | None) -> str:
     """Return a note on memories in `default`, or a missing agreement, where a workspace is still empty."""
+    from memsweep.report.place import asked_for, from_before
+
     if access.is_named() or (store is not None and store.newest(Filters(include_stale=True), 1)):
         return ""
     found = access.app.projects.whereabouts()
@@ -458,6 +432,8 @@ def _elsewhere(access: Access[Any], store: Store | None) -> str:
 
 def stats(access: Access[Any]) -> Stats:
     """Return the numbers of a workspace; zeros where it is not made yet."""
+    from memsweep.model.memory import no_stats
+
     store = access.found()
     engine = "falkor" if access.settings.store else "sqlite"
     if store is None:
@@ -468,6 +444,8 @@ def stats(access: Access[Any]) -> Stats:
 
 def count_up(access: Access[Any], days: int) -> Counts:
     """Return the growth in these days, and counts by kind."""
+    from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
+
     within("days", days, MOST_DAYS)
     store, now = access.found(), access.clock()
     if store is None:

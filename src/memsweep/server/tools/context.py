@@ -11,10 +11,9 @@ from memsweep.model.checks import FLAG, TEXT, TIME, WHOLE, fields, items_of, one
 from memsweep.model.segment import Role, SegmentType
 from memsweep.report import context as report
 from memsweep.report import questions
-from memsweep.server.arguments import looks_like
+from memsweep.server.arguments import Tier, looks_like
 from memsweep.server.consent import Question, Removal
 from memsweep.server.tools import ToolRow
-from memsweep.server.tools.memory import Tier
 
 if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow

@@ -8,9 +8,8 @@ from pydantic import Field
 
 from memsweep.app import App
 from memsweep.report import graph as report
-from memsweep.server.arguments import BATCH, Time, looks_like
+from memsweep.server.arguments import BATCH, Tier, Time, looks_like
 from memsweep.server.tools import ToolRow
-from memsweep.server.tools.memory import Tier
 
 Batch = Annotated[dict[str, Any] | None, looks_like(BATCH, "many at once")]
 SortBy = Annotated[str, looks_like({"enum": ["confidence", "last_seen", "relations", "mentions", "name"]})]

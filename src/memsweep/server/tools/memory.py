@@ -2,69 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Unpack
 
 from pydantic import Field
 
 from memsweep.app import App
-from memsweep.model.checks import items_of
 from memsweep.model.listing import State as ListedState
+from memsweep.model.memory import Remembering, arguments_of
 from memsweep.model.search import SearchMode
 from memsweep.report import briefing as brief
 from memsweep.report import memory as report
 from memsweep.report import updates
 from memsweep.schedule.background import Background
-from memsweep.server.arguments import ENTITY, FILTERS_SHOWN, RELATION, Time, looks_like
+from memsweep.server.arguments import FILTERS_SHOWN, looks_like, with_arguments
 from memsweep.server.tools import ToolRow
 
-Entities = Annotated[list[str | dict[str, Any]] | None, looks_like(items_of(ENTITY))]
-Relations = Annotated[list[dict[str, Any]] | None, looks_like(items_of(RELATION), "facts that the text states")]
 Filters = Annotated[dict[str, Any] | None, looks_like(FILTERS_SHOWN)]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]
-Scope = Annotated[
-    Literal["project", "personal"], Field(description="personal: preferences, people, habits; found in every project")
-]
 Shown = Annotated[int, Field(description="of each kind, at most 50")]
 State = Annotated[ListedState | None, Field(description="current: what search can find")]
-Tier = Annotated[str, Field(description="lower trust: tool or import")]
-Supersedes = Annotated[list[str] | None, Field(description="ids of memories that this one replaces")]
-Thread = Annotated[str | None, Field(description="the conversation this is a turn of")]
 
 
 def memory_tools(app: App) -> list[ToolRow]:
-    def add_memory(
-        text: str,
-        tags: list[str] | None = None,
-        source: str = "",
-        metadata: dict[str, Any] | None = None,
-        workspace_id: str = "",
-        thread_id: Thread = None,
-        entities: Entities = None,
-        relations: Relations = None,
-        expires_at: Time = None,
-        pinned: bool = False,
-        scope: Scope = "project",
-        tier: Tier = "",
-        supersedes: Supersedes = None,
-    ) -> report.RememberedAnswer:
+    def add_memory(text: str, workspace_id: str = "", **said: Unpack[Remembering]) -> report.RememberedAnswer:
         """Remember a decision, preference, correction or lesson for later sessions. Search first: if it
         is known in other words, use update_memory; if it changed, supersedes. The same text again is
         only marked as seen. similar: what it seems to repeat or contradict."""
-        result = app.memory(workspace_id).remember(
-            text,
-            tags=tags,
-            source=source,
-            metadata=metadata,
-            thread_id=thread_id,
-            entities=entities,
-            relations=relations,
-            expires_at=expires_at,
-            pinned=pinned,
-            scope=scope,
-            tier=tier,
-            supersedes=supersedes,
-            find_similar=True,
-        )
+        result = app.memory(workspace_id).remember(text, find_similar=True, **said)
         return report.remembered(result)
 
     def search_memory(
@@ -120,7 +84,7 @@ def memory_tools(app: App) -> list[ToolRow]:
 
     return [
         ToolRow(briefing, reads=True, always=True),
-        ToolRow(add_memory, repeats=True, always=True, quick=True),
+        ToolRow(with_arguments(add_memory, arguments_of(Remembering)), repeats=True, always=True, quick=True),
         ToolRow(search_memory, reads=True, always=True, quick=True),
         ToolRow(get_memory, reads=True, quick=True),
         ToolRow(list_memories, reads=True, profile="full"),
