@@ -7,6 +7,8 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import BadInput
+from memsweep.model.checks import WHOLE
+from memsweep.model.memory import RELATION
 from memsweep.model.search import Filters
 from memsweep.model.segment import ContextSegment
 from memsweep.server import arguments
@@ -26,14 +28,14 @@ def _sample(schema: dict[str, Any]) -> Any:
         case "object":
             return {name: _sample(each) for name, each in schema.get("properties", {}).items()}
         case "array":
-            return [_sample(schema["items"])] * (2 if schema["items"] == arguments.WHOLE else 1)
+            return [_sample(schema["items"])] * (2 if schema["items"] == WHOLE else 1)
     return SAMPLES[schema["type"]]
 
 
 def test_the_filters_are_those_that_search_has(app: App) -> None:
-    assert set(arguments.FILTERS["properties"]) == {field.name for field in fields_of(Filters)} - {"held_back"}
+    assert set(arguments.FILTERS_SHOWN["properties"]) == {field.name for field in fields_of(Filters)} - {"held_back"}
     app.memory().remember("something")
-    app.memory().search("x", filters=_sample(arguments.FILTERS))
+    app.memory().search("x", filters=_sample(arguments.FILTERS_SHOWN))
 
 
 def test_the_fields_of_a_segment_are_those_that_it_has(app: App) -> None:
@@ -45,9 +47,7 @@ def test_the_fields_of_a_segment_are_those_that_it_has(app: App) -> None:
 
 def test_relations_and_batches_are_taken_as_they_are_described(app: App) -> None:
     memory = app.memory()
-    memory.remember(
-        "Ada and Bob", entities=["Cy", {"name": "Di", "type": "Person"}], relations=[_sample(arguments.RELATION)]
-    )
+    memory.remember("Ada and Bob", entities=["Cy", {"name": "Di", "type": "Person"}], relations=[_sample(RELATION)])
     batch = _sample(arguments.BATCH)
     for each in batch["relations"]:
         del each["source"]  # which has to be a memory that is there

@@ -54,10 +54,10 @@ _NUL_IN_JSON = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def make_draft(text: object, **said: Any) -> MemoryDraft:
-    """Check what is said of a text; nothing and an empty list are the same, but for entities."""
+    """Check what is said of a text; None says nothing."""
     if unknown := said.keys() - _CHECKS.keys():
         raise TypeError(f"remember() got an unexpected keyword argument {min(unknown)!r}")
-    checked = {name: _CHECKS[name](value) for name, value in said.items() if value is not None}
+    checked = {name: _CHECKS[name](value) for name, value in said.items() if value is not None or name == "pinned"}
     facts = checked.pop("relations", ())
     return MemoryDraft(text=checked_text(text), facts=facts, **checked)
 
