@@ -58,7 +58,8 @@ def operations_table(kind: type) -> str:
     for name in dict.fromkeys(name for each in reversed(kind.__mro__) for name in vars(each)):
         method = getattr(kind, name)
         if not name.startswith("_") and inspect.isfunction(method):
-            answer = str(inspect.signature(method).return_annotation).replace("|", "\\|").replace("[Mode]", "")
+            returned = inspect.signature(method).return_annotation
+            answer = (returned if isinstance(returned, str) else inspect.formatannotation(returned)).replace("|", "\\|").replace("[Mode]", "")
             does = " ".join(inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0].split())
             rows.append(f"| `{_call(name, method)}` | {'' if answer == 'None' else f'`{answer}`'} | {does} |")
     return "\n".join(rows)
