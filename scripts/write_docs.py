@@ -59,7 +59,11 @@ def operations_table(kind: type) -> str:
         method = getattr(kind, name)
         if not name.startswith("_") and inspect.isfunction(method):
             returned = inspect.signature(method).return_annotation
-            answer = (returned if isinstance(returned, str) else inspect.formatannotation(returned)).replace("|", "\\|").replace("[Mode]", "")
+            answer = (
+                (returned if isinstance(returned, str) else inspect.formatannotation(returned))
+                .replace("|", "\\|")
+                .replace("[Mode]", "")
+            )
             does = " ".join(inspect.cleandoc(method.__doc__ or "").partition("\n\n")[0].split())
             rows.append(f"| `{_call(name, method)}` | {'' if answer == 'None' else f'`{answer}`'} | {does} |")
     return "\n".join(rows)
