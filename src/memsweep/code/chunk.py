@@ -118,7 +118,7 @@ def _split(lines: list[str], first: int, limit: int, count: Callable[[str], int]
 
 
 def _cut(lines: list[str], sizes: list[int], start: int, limit: int) -> int:
-    """Where the piece that begins at `start` ends: at a good place in the second half of the limit.
+    """Return the end of the piece that begins at `start`: at a good place in the second half of the limit.
 
     Good is the start of a paragraph, then a line that is little indented; among equals the text of the
     line decides, not how many there are before it, so that cuts fall into step again behind an edit.

@@ -21,7 +21,7 @@ def pieces(text: str, parsed: Parsed, tokens: int) -> tuple[Chunk, ...]:
 
 
 def words_of(path: str, symbol: str, names: Iterable[str] = ()) -> str:
-    """What a piece is found by beside its text: the words inside the names of its file, of itself and of others.
+    """Return the further words of a piece for search: those inside the names of its file, of itself and of others.
 
     So `parse config` finds `parseConfig`, `queryset` finds `query_set`, and both find what is in `query_set.py`.
     """
@@ -34,7 +34,7 @@ def words_of(path: str, symbol: str, names: Iterable[str] = ()) -> str:
 
 
 def names_in(parsed: Parsed) -> list[str]:
-    """What a file defines; its first piece is found by all of it."""
+    """Return the names that a file defines; its first piece is found by all of them."""
     return [symbol.name for symbol in parsed.symbols]
 
 

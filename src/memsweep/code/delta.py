@@ -1,4 +1,4 @@
-"""What changed between what is known and what was seen: pure, and in two stages.
+"""Compare what is known with what was seen: pure, and in two stages.
 
 `compare` decides what stamps can decide and says which files must be hashed; `settle` takes the hashes
 and decides the rest. Every known file lands in exactly one class.
@@ -156,7 +156,7 @@ def compare(scope: Scope, seen: Seen, known: Iterable[Known]) -> DeltaDraft:
 
 
 class _Sorting:
-    """Where each known file goes in stage one."""
+    """The sorting of known files in stage one."""
 
     def __init__(self, scope: Scope, seen: Seen) -> None:
         self.scope = scope

@@ -1,4 +1,4 @@
-"""What is never indexed, whatever .gitignore says: secrets, machine-made folders and files, binary formats.
+"""The files that are never indexed, whatever .gitignore says: secrets, machine-made ones, binary formats.
 
 Tables of shell-style patterns. One without a slash is matched against the name of the file, one with
 a slash against the end of its path; settings may add to them.
@@ -127,7 +127,7 @@ class Exclusions:
         return Exclusions((*self.secrets, *more), self.folders, self.binary_extensions)
 
     def is_secret(self, path: str) -> bool:
-        """Whether the name of a file says that it holds a secret, or is one; letter case does not matter."""
+        """Return whether the name of a file says that it holds a secret, or is one; case does not matter."""
         return _matcher(self.secrets).matches(path.casefold()) or bool(find(path))
 
     def is_binary_name(self, path: str) -> bool:

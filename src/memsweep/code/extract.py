@@ -200,7 +200,7 @@ def _lines_above(data: bytes, captures: dict[str, list[Node]]) -> dict[int, int]
 
 
 def _first_row(data: bytes, node: Node, above: dict[int, int]) -> int:
-    """Where a definition begins, with the comments and attributes that stand above it."""
+    """Return the first row of a definition, with the comments and attributes that stand above it."""
     row, column = node.start_point
     if not _begins_line(data, node.start_byte, column):
         return row

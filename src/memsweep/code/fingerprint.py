@@ -20,7 +20,7 @@ READ_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What `stat` tells; equal stamps of one path mean equal content, unless the tick was too coarse.
+    """The result of `stat`; equal stamps of one path mean equal content, unless the tick was too coarse.
 
     ctime and inode are in it because a size and an mtime can be put back; on some network drives they
     change on their own, which costs a hash and nothing else.
@@ -53,7 +53,7 @@ class Fingerprint:
     read_at_ns: int
 
     def vouches_for(self, stamp: Stamp) -> bool:
-        """Whether this stamp alone proves that the content is still the same."""
+        """Return whether this stamp alone proves that the content is still the same."""
         return stamp == self.stamp and not self.is_racy
 
     @property

@@ -111,7 +111,7 @@ def find_git(top: str) -> Git | None:
 
 
 def can_be_kept_from_fetching(git: Git) -> bool:
-    """Whether this git is new enough to know every switch that listing relies on."""
+    """Return whether this git is new enough to know every switch that listing relies on."""
     try:
         return is_new_enough(_version_line(git.executable))
     except OSError:
@@ -161,7 +161,7 @@ def _completed(
 
 
 def _said(process: subprocess.Popen[bytes], would_wait: Callable[[], bool]) -> tuple[bytes, bytes] | None:
-    """What it wrote, or None if it does not end in time."""
+    """Return the output of a process, or None if it does not end in time."""
     for seconds in (USUAL_SECONDS, TIMEOUT_SECONDS - USUAL_SECONDS):
         try:
             return process.communicate(timeout=seconds)
@@ -177,5 +177,5 @@ def _folders_outside(top: str) -> list[str]:
 
 
 def _is_below(place: str, top: str) -> bool:
-    """Whether a place is in a folder, links followed."""
+    """Return whether a place is in a folder, links followed."""
     return os.path.join(os.path.realpath(place), "").startswith(os.path.join(os.path.realpath(top), ""))

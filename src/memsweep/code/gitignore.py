@@ -45,7 +45,7 @@ class Rule:
 
 
 class Patterns:
-    """What one file says about the entries of its folder and those below."""
+    """The patterns of one file about the entries of its folder and those below."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         rules = [rule for order, line in enumerate(lines) if (rule := _rule(order, line)) is not None]

@@ -37,7 +37,7 @@ class Tracked:
     unknown_below: tuple[bytes, ...] = ()
 
     def may_hold(self, path: bytes) -> bool:
-        """Whether something at this path, or below it if it ends in a slash, could be tracked without being named."""
+        """Return whether a path, or one below it if it ends in a slash, could be tracked without being named."""
         return any(path.startswith(folder) or folder.startswith(path) for folder in self.unknown_below)
 
 
@@ -45,7 +45,7 @@ _NOTHING_KNOWN = Tracked(unknown_below=(b"",))
 
 
 def read_tracked(index: Path) -> Tracked:
-    """What an index tells. Where there is none nothing is tracked; one that cannot be read tells nothing."""
+    """Read an index. Where there is none nothing is tracked; from an unreadable one nothing is known."""
     try:
         data = read_regular(index, LIMIT_BYTES)
     except (FileNotFoundError, NotADirectoryError):

@@ -31,7 +31,7 @@ class Grammar:
         return tree_sitter.QueryCursor(self.query).captures(tree.root_node)
 
     def error_count(self, tree: tree_sitter.Tree) -> int:
-        """How many places the grammar did not understand."""
+        """Return the number of places that the grammar did not understand."""
         import tree_sitter
 
         if not tree.root_node.has_error:

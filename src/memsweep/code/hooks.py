@@ -180,7 +180,7 @@ def _standing(trees: dict[str, str]) -> dict[str, str]:
 
 
 def _call(kept: Path) -> str:
-    """How the hook that is set aside is called, so that it finds itself under its own name where that can be."""
+    """Return the call of the hook that is set aside; where possible it finds itself under its own name."""
     try:
         found = _SHELL.match(read_start(kept, 200))
     except OSError:

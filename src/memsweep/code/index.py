@@ -47,7 +47,7 @@ _NEVER_READ = FileMark("0:0", "", 0)
 
 @dataclass(frozen=True, slots=True)
 class IndexDependencies:
-    """What a run needs of the world."""
+    """The dependencies of a run."""
 
     store: Store
     embedder: Embedder
@@ -73,7 +73,7 @@ class _Job:
 
 @dataclass(slots=True)
 class _Work:
-    """What is to be done, and what of it has been."""
+    """The work of a run, and how much of it is done."""
 
     jobs: list[_Job]
     overlap: Overlap
@@ -183,7 +183,7 @@ def _composed(tools: IndexDependencies, scope: Scope, work: _Work) -> Iterator[F
 
 
 def _is_wanted(path: str, text: str, language: str) -> bool:
-    """Whether a text may and should be found: not a secret, not empty, not minified."""
+    """Return whether a text may and should be found: not a secret, not empty, not minified."""
     kind: Kind = "program" if has_grammar(language) else "prose" if language == "markdown" else "data"
     return bool(text.strip()) and not is_minified(path, text) and not is_secret_text(text, kind)
 
@@ -273,7 +273,7 @@ def _embedded(tools: IndexDependencies, files: list[FileWrite], work: _Work) -> 
 
 
 def _without_tombstoned(tools: IndexDependencies, batch: list[FileWrite], work: _Work) -> list[FileWrite]:
-    """What may be learned again. The rest counts as unread, so that it is found when its tombstone is gone."""
+    """Return the files that may be learned again. The rest counts as unread, to be found without a tombstone."""
     tombstoned = tools.store.code.tombstoned([file.text for file in batch])
     for file in batch:
         if file.text in tombstoned:
@@ -395,7 +395,7 @@ def _mark(fingerprint: Fingerprint, judged: str) -> FileMark:
 
 
 class Screened(NamedTuple):
-    """What may be stored (nothing, if the file is refused), and what to say of it."""
+    """The content that may be stored (none, if the file is refused), and a warning about it."""
 
     decoded: Decoded | None
     warning: str = ""

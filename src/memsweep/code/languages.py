@@ -1,4 +1,4 @@
-"""Which language a file is in: one row a language, found by name, by extension or by its first line."""
+"""Recognise the language of a file: one row a language, found by name, by extension or by its first line."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def list_files(root: str, skip_folders: frozenset[str]) -> Listing:
 
 
 def is_below_root(name: str) -> bool:
-    """Whether a name from an index, which can be any bytes, leads to something below the root and to no `.git`."""
+    """Return whether a name from an index (any bytes) leads to something below the root and to no `.git`."""
     return not any(part in ("", os.curdir, os.pardir) or part.casefold() == GIT_ENTRY for part in name.split("/"))
 
 
@@ -95,7 +95,7 @@ def _tracked(tree: WorkTree) -> Tracked:
 
 
 def list_by_walking(root: str, tree: WorkTree | None, skip_folders: frozenset[str]) -> Listing:
-    """What git would list, by its rules but without git."""
+    """Return what git would list, by its rules but without git."""
     walker = _Walker(root, skip_folders)
     walker.run(tree)
     return Listing(walker.names, tree is not None, walker.unreadable, walker.doubtful)
@@ -111,14 +111,14 @@ class _Folder:
 
 @dataclass(frozen=True, slots=True)
 class _Repository:
-    """What the index of the repository around a folder tells, and how a path from the root becomes one from its top."""
+    """The index of the repository around a folder, and the way from a path below the root to one from its top."""
 
     tracked: Tracked
     strip: str = ""
     prefix: str = ""
 
     def may_track(self, path: str) -> bool:
-        """Whether an ignored path could be tracked all the same, and its name be one that is not known here."""
+        """Return whether an ignored path could be tracked all the same, under a name not known here."""
         return self.tracked.may_hold(os.fsencode(self.prefix + path[len(self.strip) :]))
 
 
@@ -182,7 +182,7 @@ class _Walker:
                 self._unknown(path, error)
 
     def _root_in(self, tree: WorkTree) -> _Folder:
-        """What the repository says about the root from above it: its excludes, and its folders'."""
+        """Return the root with the repository's rules from above it: its excludes, and its folders'."""
         way = _way(tree, self.root)
         steps = way.split("/")[:-1]
         rules = _excludes(tree, prefix=way)
@@ -236,7 +236,7 @@ def list_with_git(root: str, tree: WorkTree) -> list[bytes] | None:
 
 
 def _has_plain_files(tree: WorkTree) -> bool:
-    """Whether git would find files where it reads files; a pipe would hold it up."""
+    """Return whether the files that git reads are plain; a pipe would hold it up."""
     folders = {tree.git_dir, tree.common_dir}
     return all(_is_file_or_absent(os.path.join(folder, name)) for folder in folders for name in _READ_BY_GIT)
 

@@ -31,7 +31,7 @@ def one_at_a_time(folder: Path, workspace_id: str, root: str, wait_seconds: floa
 
 @contextmanager
 def next_in_line(folder: Path, workspace_id: str, root: str) -> Iterator[bool]:
-    """Whether this is the only one who waits. A second need not: the first will see all that it would see."""
+    """Yield whether this is the only one who waits. A second need not: the first will see all that it would."""
     waiting, run = (_lock(folder, workspace_id, root, what) for what in ("next", "run"))
     if not _acquired(waiting, 0):
         yield False

@@ -33,7 +33,7 @@ class OverlappingFile:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a run has to compare with what it sees."""
+    """The files that a run compares with what it sees."""
 
     files: list[KnownFile]
     """Of this root, and of others where this run speaks for them."""

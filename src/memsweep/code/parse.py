@@ -32,7 +32,7 @@ def parse(text: str, language: str) -> Parsed:
 
 
 def has_grammar(language: str) -> bool:
-    """Whether parsing runs native code."""
+    """Return whether parsing runs native code."""
     return language in RULES
 
 

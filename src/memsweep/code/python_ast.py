@@ -71,7 +71,7 @@ def _symbol(data: bytes, node: _Definition, symbols: list[Symbol], owner: int, s
 
 
 def _span(node: _Definition, starts: list[int]) -> tuple[int, int]:
-    """Where it starts, and minus where it ends: sorts outer before inner."""
+    """Return its start, and minus its end: sorts outer before inner."""
     return starts[node.lineno - 1] + node.col_offset, -(starts[_end_line(node) - 1] + (node.end_col_offset or 0))
 
 

@@ -47,7 +47,7 @@ def project_of(root: str) -> Project | None:
 
 
 def narrowed(scope: Scope, exclusions: Exclusions, project: Project | None) -> tuple[Scope, Exclusions]:
-    """What the `.memsweep.toml` of a project leaves of a run; languages that somebody asked for stay as they are."""
+    """Return a run narrowed by the project's `.memsweep.toml`; languages that somebody asked for stay."""
     if project is None:
         return scope, exclusions
     filters = project.file.filters

@@ -1,4 +1,4 @@
-"""What to look for in a syntax tree: one row a grammar, compiled into one tree-sitter query each.
+"""The patterns to look for in a syntax tree: one row a grammar, compiled into one tree-sitter query each.
 
 Captures named after a kind (`@function`, `@class`) are symbols; the others start with an underscore:
 `@_call` a call whose target this file may define, `@_member` a method call on an unknown receiver,

@@ -1,4 +1,4 @@
-"""What one index run answers for: a root and filters, and whether they cover a given file.
+"""The scope of one index run: a root and filters, and whether they cover a given file.
 
 A file that the filters do not cover is neither indexed nor ever taken for deleted. The question is
 asked of a file as it was seen, or, when it is absent, as it was last known. A file that was covered
@@ -26,7 +26,7 @@ class Scope:
     include_tests: bool = True
 
     def covers(self, path: str, language: str | None, size: int) -> bool:
-        """Whether a file with this relative path, language and size is this run's business."""
+        """Return whether a file with this relative path, language and size belongs to this run."""
         return (
             (self.recursive or "/" not in path)
             and size <= self.max_file_size

@@ -1,4 +1,4 @@
-"""Whether a text is a secret, whatever its file is called.
+"""Recognise a secret by its text, whatever its file is called.
 
 Programs speak of keys, and tests carry them: of those only a file that begins with one is left out. Any other text is
 if it holds a key, and data also if it is an account. Every pattern begins with a line or a word, so that no text makes
@@ -40,7 +40,7 @@ _CLOUD_KEY = re.compile(r"^[ \t]*(?:export[ \t]+)?aws_secret_access_key[ \t]*[=:
 
 
 def is_secret_text(text: str, kind: Kind = "data") -> bool:
-    """Whether a file with this text must not be indexed."""
+    """Return whether a file with this text must not be indexed."""
     if _begins_with_key(text):
         return True
     return kind != "program" and (_holds_key(text) or (kind == "data" and _is_account(text)))

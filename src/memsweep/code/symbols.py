@@ -1,4 +1,4 @@
-"""What a parser finds in one file: symbols, relations between names, and whether it stumbled."""
+"""The results of parsing one file: symbols, relations between names, and whether the parser stumbled."""
 
 from __future__ import annotations
 

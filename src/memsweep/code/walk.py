@@ -1,4 +1,4 @@
-"""What is on disk below a root: every file that may be indexed, present or unreadable.
+"""Find the files below a root: every file that may be indexed, present or unreadable.
 
 A file that is neither is absent: deleted, or not offered any more (ignored, or excluded as a secret).
 Symlinks are never followed and never indexed: their targets are found under their own names if they
@@ -143,7 +143,7 @@ class _Look:
         return self.folders[folder]
 
     def _judge(self, folder: str) -> tuple[bool, bool]:
-        """Whether a folder is part of the root: no symlink, no machine-made one, no inner repository."""
+        """Return whether a folder is part of the root (no symlink, not machine-made, no repository), and in one."""
         parent, _, name = folder.rpartition("/")
         belongs, in_repository = self.folders[parent]
         place = os.path.join(self.scope.root, folder)
@@ -171,7 +171,7 @@ class _Look:
 
 
 def is_spelled(root: str, path: str) -> bool:
-    """Whether every folder lists the next part of a path in exactly these letters."""
+    """Return whether every folder lists the next part of a path in exactly these letters."""
     here = root
     for name in path.split("/"):
         if name not in os.listdir(here):

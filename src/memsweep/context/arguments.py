@@ -1,4 +1,4 @@
-"""What the operations of a context window are given: checked, and compared with what is in it."""
+"""Check the arguments of a context window's operations, and compare them with its contents."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def known(window: OpenWindow, drafts: Sequence[ContextSegment], skip: bool, mess
 def without_forgotten(
     window: OpenWindow, drafts: Sequence[ContextSegment], *, leave_out: bool
 ) -> tuple[list[ContextSegment], tuple[str, ...]]:
-    """Those that may be learned again, and what to say of the others, which are left out or refused."""
+    """Return the drafts that may be learned again, and a note on the others, which are left out or refused."""
     forgotten = window.tombstoned([draft.text for draft in drafts])
     if not forgotten:
         return list(drafts), ()

@@ -1,4 +1,4 @@
-"""What must stay beside a segment that stays: the call of a result, and whatever replaced it."""
+"""Find the companions of a segment that stays: the call of a result, and whatever replaced it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memsweep.model.segment import ContextSegment, PruningCandidate
 def companions(
     segments: Sequence[ContextSegment], replaced: Mapping[str, Replacement]
 ) -> tuple[dict[str, tuple[str, ...]], set[str]]:
-    """What must stay beside each segment, and which segments are calls. A call itself needs nothing beside it."""
+    """Return the companions of each segment, and the segments that are calls. A call itself needs none."""
     speakers = {segment.segment_id for segment in segments if segment.role == "assistant"}
     beside: dict[str, tuple[str, ...]] = {}
     calls: set[str] = set()
@@ -30,7 +30,7 @@ def companions(
 def bound_by(
     segments: Iterable[ContextSegment], may_go: Collection[str], beside: Mapping[str, tuple[str, ...]]
 ) -> set[str]:
-    """What must stay because something does that may not go; segments in session order."""
+    """Return the segments that must stay as companions of those that may not go; segments in session order."""
     bound: set[str] = set()
     for segment in segments:
         if segment.segment_id in bound or segment.segment_id not in may_go:

@@ -20,10 +20,10 @@ class KnownSegments(Protocol):
     """Finds the segments of an open window by id."""
 
     def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
-        """Those of these that are active or stashed."""
+        """Return those of these that are active or stashed."""
 
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
-        """Those of these that are active, stashed or in the trash."""
+        """Return those of these that are active, stashed or in the trash."""
 
 
 def refusals(
@@ -51,7 +51,7 @@ def refusals(
 
 
 def excerpts(held: Iterable[Held]) -> dict[str, str]:
-    """How each of these begins."""
+    """Return the beginning of each of these."""
     return {each.segment.segment_id: excerpt(each.segment.text) for each in held}
 
 
@@ -71,7 +71,7 @@ def plan_item(candidate: PruningCandidate, held: Held) -> PlanItem:
 
 
 def shown_first(plan: PruningPlan, candidates: Iterable[PruningCandidate]) -> list[PruningCandidate]:
-    """What the plan takes, then what would follow."""
+    """Return the candidates that the plan takes, then those that would follow."""
     return [*plan.candidates, *(each for each in candidates if each.segment_id not in plan.segment_ids)]
 
 

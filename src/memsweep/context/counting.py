@@ -25,7 +25,7 @@ _PIECE_CHARS = 400_000
 
 @dataclass(frozen=True, slots=True)
 class _Published:
-    """How an encoding splits text into words, and the SHA-256 of its ranks."""
+    """A published encoding: its pattern of words, and the SHA-256 of its ranks."""
 
     pattern: str
     digest: str

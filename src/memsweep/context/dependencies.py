@@ -1,4 +1,4 @@
-"""What a durable context window needs of the world."""
+"""The dependencies of a durable context window."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memsweep.store.ports.windows import Segments
 
 @dataclass(frozen=True, slots=True)
 class WindowDependencies:
-    """What a context window needs of the world, and its settings."""
+    """The dependencies of a context window, and its settings."""
 
     store: Callable[[bool], Segments]
     """True makes the workspace if need be."""

@@ -60,7 +60,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class Turn:
-    """What the collector needs to know of a message: who, what, which calls it makes or answers."""
+    """A message for the collector: its role, its pieces, the calls that it makes or answers."""
 
     role: Role
     pieces: tuple[Piece, ...]
@@ -89,7 +89,7 @@ class Turn:
 
     @property
     def media_tokens(self) -> int:
-        """What its pictures and documents cost beside its text."""
+        """Return the cost of its pictures and documents beside its text."""
         return sum(piece.media_tokens for piece in self.pieces)
 
 
@@ -219,7 +219,7 @@ def _block_said(block: Any) -> tuple[str, int]:
 
 
 def _thought(block: Mapping[str, Any], kind: str) -> str:
-    """What was thought; the signature beside it is not text."""
+    """Return the text of a thought; the signature beside it is not text."""
     thought = block.get(kind, block.get("text"))
     if isinstance(thought, str):
         return thought

@@ -24,7 +24,7 @@ from memsweep.model.window import Held
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What a prune did: ids that were stashed, segments that were deleted, ids refused with the reason."""
+    """The result of a prune: ids that were stashed, segments that were deleted, ids refused with the reason."""
 
     stashed: tuple[str, ...] = ()
     deleted: tuple[ContextSegment, ...] = ()
@@ -51,12 +51,12 @@ class ContextHeap:
 
     @property
     def segments(self) -> list[ContextSegment]:
-        """What is in the window, in session order, counters up to date."""
+        """Return the segments of the window, in session order, counters up to date."""
         return choosing.counted([held.segment for held in self._window.active()])
 
     @property
     def stashed(self) -> list[ContextSegment]:
-        """What is in the stash, in session order."""
+        """Return the segments of the stash, in session order."""
         return [held.segment for held in self._window.stashed()]
 
     def __len__(self) -> int:
@@ -95,7 +95,7 @@ class ContextHeap:
         self._window.pin(self._active(segment_ids), False)
 
     def analyze(self, *, now: datetime, budget: int | None = None) -> Analysis:
-        """What could go and why; nothing changes."""
+        """Return what could go and why; nothing changes."""
         return steps.analyze(self._window, self._judge(now), budget)[0]
 
     def collect(self, *, now: datetime, budget: int | None = None, minor: bool = False) -> PruningPlan:
@@ -104,7 +104,7 @@ class ContextHeap:
         return steps.collect(self._window, self._judge(now), budget, self._take_out, "collected", minor=minor)[0]
 
     def working_set(self, budget: int, *, now: datetime) -> list[ContextSegment]:
-        """What a window of this budget would hold, in session order; nothing changes."""
+        """Return the segments that a window of this budget would hold, in session order; nothing changes."""
         going = steps.fit(self._window, self._judge(now), budget)[0].segment_ids
         return [segment for segment in self.segments if segment.segment_id not in going]
 

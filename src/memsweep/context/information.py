@@ -17,7 +17,7 @@ tuple, because Python's own collector need not visit those."""
 
 
 class Lexicon:
-    """What has been said so far, by whom first and how often; a segment is added once, at its own cost."""
+    """The words so far, by whom first and how often; a segment is added once, at its own cost."""
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
@@ -77,5 +77,5 @@ class Lexicon:
 
 
 def _opening(tokens: int, place: int, weights: Weights) -> float:
-    """How far a segment is one of the long ones at the start of the session, in [0, 1]."""
+    """Return how far a segment is one of the long ones at the start of the session, in [0, 1]."""
     return tokens / (tokens + weights.opening_tokens) / (1 + place / weights.opening_places)

@@ -224,7 +224,7 @@ def _segments(
 
 
 def _shares(tokens: int, pieces: Sequence[Piece]) -> list[int]:
-    """What each piece of a message costs, by its length; the last one has what is left."""
+    """Return the cost of each piece of a message, by its length; the last one has what is left."""
     ends = list(accumulate(len(piece.text) + 4 * piece.media_tokens for piece in pieces))
     upto = [0, *(tokens * end // max(1, ends[-1]) for end in ends[:-1]), tokens]
     return [end - begin for begin, end in pairwise(upto)]

@@ -1,4 +1,4 @@
-"""What pictures and documents in a message cost: by their size, as far as it can be read.
+"""Estimate the cost of pictures and documents in a message: by their size, as far as it can be read.
 
 A picture costs width × height / 750 tokens and 1,600 at most (larger ones are scaled down before a model sees them);
 85 where `detail` is low. If the width and the height cannot be read, 250 bytes count as a token; one that is only

@@ -13,7 +13,7 @@ from memsweep.model.text import counted
 
 @dataclass(frozen=True)  # without slots, so that the ids are put together once
 class PruningPlan:
-    """What goes, in the order of going; `shortfall` is how many tokens short of the target it stays."""
+    """The segments that go, in the order of going; `shortfall` is how many tokens short of the target it stays."""
 
     candidates: tuple[PruningCandidate, ...]
     total_tokens_freed: int

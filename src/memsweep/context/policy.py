@@ -1,4 +1,4 @@
-"""What a context window goes by: limits and focus, from the settings and from what was configured or said, checked."""
+"""Make the policy of a context window: limits and focus, from settings and from what callers said, checked."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def policy_of(config: Mapping[str, Any], focus: Mapping[str, Any]) -> Policy:
 def updated_focus(
     known: Mapping[str, Any], task_id: str | None, descriptors: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """What is known of the agent's work, with the news; an empty task ends the task, left out means as before."""
+    """Return the focus of the agent with the news; an empty task ends the task, left out means as before."""
     focus = dict(known)
     if task_id is not None:
         focus["task_id"] = check_text(task_id, "task_id", max_bytes=_MAX_LABEL_BYTES) if task_id else None
@@ -97,7 +97,7 @@ def weights_with(changed: Mapping[str, float]) -> Weights:
 
 
 def check_storable(segment: ContextSegment) -> ContextSegment:
-    """What a store takes and gives back as it was: text without surprises, numbers of a sane size."""
+    """Return the segment if a store can give it back unchanged: text without surprises, numbers of a sane size."""
     what = f"segment {segment.segment_id!r:.60}"
     check_text(segment.text, f"the text of {what}")
     labels = [getattr(segment, name) for name in _LABELS if getattr(segment, name) is not None]

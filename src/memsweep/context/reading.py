@@ -57,7 +57,7 @@ CUE_LIMIT: Final = 6
 
 
 class Reading(NamedTuple):
-    """What one text holds; words (as stems, no stop words) and identifiers are distinct."""
+    """The contents of one text; words (as stems, no stop words) and identifiers are distinct."""
 
     words: tuple[str, ...]
     identifiers: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Which calls read a file, and which lines of it."""
+"""Recognise the calls that read a file, and the lines that they read."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ class Searchable(KnownSegments, Protocol):
 
 
 def search(window: Searchable, query: str, depth: int = DEPTH) -> list[tuple[ContextSegment, float, bool]]:
-    """What matches, and what only stands beside it (False), best first."""
+    """Return the segments that match, and those that only stand beside one (False), best first."""
     scores, rows, matched = _scored(window, query, depth)
     best = sorted(scores, key=lambda place: (-scores[place], place))
     return [(rows[place].segment, scores[place], place in matched) for place in best]
 
 
 def select(window: Searchable, query: str, budget: int, lexicon: Lexicon, depth: int = DEPTH) -> list[Held]:
-    """What to bring back for a query within a budget, in session order."""
+    """Return the segments to bring back for a query within a budget, in session order."""
     scores, rows, _ = _scored(window, query, depth)
     for place in sorted(scores):
         lexicon.add(rows[place].segment)
@@ -44,7 +44,7 @@ def select(window: Searchable, query: str, budget: int, lexicon: Lexicon, depth:
 
 
 def by_id(window: KnownSegments, segment_ids: Iterable[str], budget: int | None) -> tuple[list[Held], dict[str, str]]:
-    """Those of these that are stashed and fit, in the order given; the others with the reason."""
+    """Return those of these that are stashed and fit, in the order given; the others with the reason."""
     ids = list(dict.fromkeys(segment_ids))
     found = window.find(ids)
     chosen: list[Held] = []

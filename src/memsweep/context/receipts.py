@@ -1,4 +1,4 @@
-"""What leaves a durable context window leaves with a receipt and a line in the audit log; its plans are saved."""
+"""Move segments out of a durable window with a receipt and a line in the audit log; save its plans."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memsweep.store.ports.windows import OpenWindow
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """Who acts, and when."""
+    """The actor, and the time."""
 
     actor: str
     now: datetime
@@ -88,7 +88,7 @@ def save_plan(window: OpenWindow, items: Sequence[PlanItem], plan_id: str, now: 
 def save_analysis(
     window: OpenWindow, acting: Acting, plan: PruningPlan, plan_id: str, rows: Mapping[str, Held], lifetime: timedelta
 ) -> None:
-    """What an analysis found, with an event of the log."""
+    """Save the plan of an analysis, with an event of the log."""
     items = [plan_item(candidate, rows[candidate.segment_id]) for candidate in plan.candidates]
     save_plan(window, items, plan_id, acting.now, lifetime)
     counts = {"segments": len(items), "tokens": plan.total_tokens_freed}

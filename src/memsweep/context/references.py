@@ -34,7 +34,7 @@ def read_references(segments: Sequence[ContextSegment]) -> References:
 
 
 class WeakLinks:
-    """How many share a topic, a tag or a file: group sizes, never pairs, so it stays linear."""
+    """The number of segments that share a topic, a tag or a file: group sizes, never pairs, so it stays linear."""
 
     def __init__(self, segments: Iterable[ContextSegment] = ()) -> None:
         self._sizes: dict[tuple[str, str], int] = {}
@@ -50,7 +50,7 @@ class WeakLinks:
             self._sizes[key] -= 1
 
     def count(self, segment: ContextSegment) -> int:
-        """How many other segments this one shares something with, once for each thing shared."""
+        """Return how many other segments this one shares something with, once for each thing shared."""
         return sum(self._sizes[key] - 1 for key in weak_keys(segment))
 
 

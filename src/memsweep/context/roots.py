@@ -15,7 +15,7 @@ SOFT_SHARE = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What the agent is doing now, as far as the caller knows."""
+    """The present work of the agent, as far as the caller knows."""
 
     task_id: str | None = None
     active_file: str | None = None
@@ -88,7 +88,7 @@ def user_ends(segments: Sequence[ContextSegment]) -> list[ContextSegment]:
 
 
 def _ends(others: Sequence[ContextSegment], room: int | None) -> dict[str, str]:
-    """Those of the two that fit, the first before the last; without a budget there is room for both."""
+    """Return those of the two that fit, the first before the last; without a budget there is room for both."""
     kept: dict[str, str] = {}
     for each, reason in zip(user_ends(others), ("the first user message", "the last user message"), strict=False):
         if room is None or each.tokens <= room:
@@ -140,7 +140,7 @@ def _in_region(segment: ContextSegment, focus: Focus) -> bool:
 
 
 def _shrink(soft: list[tuple[ContextSegment, str]], focus: Focus, room: int) -> tuple[dict[str, str], dict[str, str]]:
-    """What is larger than the room goes; then from the oldest on until the rest fits, the edited region last."""
+    """Release what is larger than the room; then the oldest until the rest fits, the edited region last."""
     kept = {segment.segment_id: reason for segment, reason in soft}
     tokens = sum(segment.tokens for segment, _ in soft)
     released: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""How much a segment deserves to stay: one score in [0, 1], higher means keep, with its parts named."""
+"""Score how much a segment deserves to stay: in [0, 1], higher means keep, with its parts named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memsweep.model.segment import ContextSegment
 
 
 class Parts(NamedTuple):
-    """What `keep_score` is made of; every part is in [0, 1], and redundancy is the one that lowers."""
+    """The parts of `keep_score`; every part is in [0, 1], and redundancy is the one that lowers."""
 
     information: float
     recency: float

@@ -141,7 +141,7 @@ class ContextWindow(Generic[Mode]):
         max_candidates: int = 20,
         dry_run: bool = False,
     ) -> Analyzed:
-        """What could go, in which order and why, and a saved plan; nothing is moved.
+        """Return what could go, in which order and why, and a saved plan; nothing is moved.
 
         What is said of the task and the files holds until something else is said. A dry run saves neither.
         """
@@ -291,7 +291,7 @@ class ContextWindow(Generic[Mode]):
 
     @operation
     def stash(self, *, limit: int = 50, cursor: str | None = None) -> StashPage:
-        """What is in the stash, the last first, page by page."""
+        """Return the segments of the stash, the last first, page by page."""
         with self._reading() as window:
             return stash_page(window, limit, cursor)
 
@@ -351,7 +351,7 @@ class ContextWindow(Generic[Mode]):
 
     @operation
     def working_set(self, budget: int | None = None) -> WorkingSet:
-        """What a window of this budget (the soft limit unless given) would hold, in order; nothing changes."""
+        """Return what a window of this budget (default: the soft limit) would hold, in order; nothing changes."""
         acting = self._acting()
         with self._reading() as window:
             policy = self._policy(window.state)
@@ -363,13 +363,13 @@ class ContextWindow(Generic[Mode]):
 
     @operation
     def segments(self, *, stashed: bool = False) -> list[ContextSegment]:
-        """What is in the window, in order, counters up to date; with `stashed`, the stash in its places too."""
+        """Return the window's segments in order, counters up to date; with `stashed`, the stash in its places too."""
         with self._reading() as window:
             return choosing.counted([held.segment for held in (window.live() if stashed else window.active())])
 
     @operation
     def origins(self, segment_ids: Iterable[str]) -> dict[str, Origin]:
-        """Where active or stashed segments came from, by their ids."""
+        """Return the origins of active or stashed segments, by their ids."""
         with self._reading() as window:
             known = window.origins(wanted := list(segment_ids))
         return {each: known.get(each, UNKNOWN) for each in wanted}
@@ -437,13 +437,13 @@ class SegmentGate:
         )
 
     def bookmark(self, bookmark: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What is kept between two readings; the files that calls read are all of it that is no id."""
+        """Return what is kept between two readings, redacted; files that calls read are the only text in it."""
         action = "redact" if self._action == "refuse" else self._action
         calls = Gate(action).json(bookmark.get("calls", {}), "a call")
         return {**bookmark, "calls": calls} if calls else bookmark
 
     def notes(self, stored: Iterable[ContextSegment]) -> tuple[str, ...]:
-        """What to say of the secrets in these; one that was known before was not stored again."""
+        """Return the notes on secrets in these; one that was known before was not stored again."""
         together = Gate(self._action)
         for segment in stored:
             together.met(self._met[segment.segment_id])
@@ -451,7 +451,7 @@ class SegmentGate:
 
 
 def passed_focus(focus: Mapping[str, Any], action: str) -> dict[str, Any]:
-    """What is said of the task and the files, as it may be stored."""
+    """Return the focus as it may be stored, without secrets."""
     passed: dict[str, Any] = Gate(action).json(focus, "the task or a file")
     return passed
 

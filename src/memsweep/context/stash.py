@@ -33,7 +33,7 @@ class StashHit:
 
 
 class Offer(NamedTuple):
-    """What a stashed segment offers to a query: its score, its cost, its information per token."""
+    """The offer of a stashed segment to a query: its score, its cost, its information per token."""
 
     score: float
     tokens: int

@@ -48,7 +48,7 @@ class Limits:
 
 
 def due(limits: Limits, tokens: int, changes: int, new: int, full_from: int) -> Literal["full", "step"] | None:
-    """What `new` changes (of `changes` so far) call for: full near the hard limit, else a small step now and then."""
+    """Return the step that `new` of `changes` call for: full near the hard limit, else a small one now and then."""
     if tokens >= max(full_from, FULL_SHARE * limits.hard_tokens):
         return "full"
     steps = changes // limits.changes_per_step > (changes - new) // limits.changes_per_step
@@ -61,7 +61,7 @@ def next_full(limits: Limits, tokens: int) -> int:
 
 
 def to_examine(limits: Limits, take_turns: Callable[[int, Generation], list[T]]) -> list[T]:
-    """What a small step looks at: first the young, then as many of the old in turn that all come round."""
+    """Return the segments for a small step: first the young, then as many of the old in turn that all come round."""
     young = take_turns(limits.step_segments - limits.step_segments // 4, "young")
     return young + take_turns(limits.step_segments - len(young), "old")
 

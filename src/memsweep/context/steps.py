@@ -27,7 +27,7 @@ STRATEGIES: tuple[Strategy, ...] = ("auto", "stash", "delete")
 
 
 class OpenSegments(choosing.KnownSegments, Protocol):
-    """What the steps need of an open window. Lists are in session order."""
+    """An open window for the steps. Lists are in session order."""
 
     @property
     def state(self) -> WindowState: ...
@@ -43,7 +43,7 @@ class OpenSegments(choosing.KnownSegments, Protocol):
     def last_messages(self, count: int) -> set[str]: ...
 
     def referenced(self, segment_ids: Iterable[str]) -> set[str]:
-        """Those of these that another active segment refers to."""
+        """Return those of these that another active segment refers to."""
 
     def add(self, segments: Iterable[ContextSegment]) -> None: ...
 
@@ -53,7 +53,7 @@ class OpenSegments(choosing.KnownSegments, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """What decides who stays: engine, limits, focus, time; and, if it is kept, what was read of the whole session."""
+    """The judge of who stays: engine, limits, focus, time; and, if it is kept, the words of the whole session."""
 
     engine: GCEngine
     policy: Policy
@@ -75,7 +75,7 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What has left the window."""
+    """The segments that left the window."""
 
     stashed: tuple[Gone, ...] = ()
     deleted: tuple[Gone, ...] = ()
@@ -87,7 +87,7 @@ TakeOut = Callable[[Leaving, str], Left]
 
 
 def analyze(window: OpenSegments, judge: Judge, budget: int | None) -> tuple[Analysis, dict[str, Held]]:
-    """What could go and why, with the rows behind it."""
+    """Return what could go and why, with the rows behind it."""
     active = {held.segment.segment_id: held for held in window.active()}
     segments = [held.segment for held in active.values()]
     focus = judge.policy.focus
@@ -142,7 +142,7 @@ def choose(
     confirm: bool,
     planned: Mapping[str, PlanItem] | None = None,
 ) -> tuple[Leaving, dict[str, str]]:
-    """Which of these go where, and the reasons of those that may not go; a plan may have said more of them.
+    """Return where each of these goes, and the reasons of those that may not.
 
     `auto` stashes, but for what the plan would delete, if that is confirmed.
     """

@@ -1,4 +1,4 @@
-"""Which segment replaces which: repeated, read again, retried, corrected, or changed."""
+"""Find the segment that replaces another: repeated, read again, retried, corrected, or changed."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _calls_made_again(segments: Sequence[ContextSegment]) -> Found:
 
 
 def _calls(segments: Sequence[ContextSegment]) -> dict[str, tuple[str, int, str]]:
-    """What each result answers: the text of the call, which of the results of that text it is, and the tool.
+    """Return the call that each result answers: its text, the result's number for that text, and the tool.
 
     Where several results answer one text, which has several calls in it, no tool is told from another.
     """

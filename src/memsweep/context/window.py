@@ -45,7 +45,7 @@ class MemoryWindow:
         return {own: held for own, held in found if held is not None}
 
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
-        """What was deleted was handed back and is not known any more."""
+        """Return the known ones; what was deleted was handed back and is not known any more."""
         return set(self.find(segment_ids))
 
     def is_active(self, segment_id: object) -> bool:
@@ -67,7 +67,7 @@ class MemoryWindow:
         return set(islice(live, count))
 
     def references_to(self, segment_id: str) -> int:
-        """How many active segments refer to it, itself not counted."""
+        """Return how many active segments refer to it, itself not counted."""
         sources = self._sources.get(segment_id, ())
         return len(sources) - (segment_id in sources)
 
@@ -86,7 +86,7 @@ class MemoryWindow:
         return {place: held for place, held in found if held is not None}
 
     def add(self, segments: Iterable[ContextSegment]) -> None:
-        """What a new segment refers to was touched when that one was made."""
+        """Add segments. Those that a new one refers to were touched when it was made."""
         for segment in segments:
             place = self._place_of(segment)
             self._enter(Held(place, 0, place, False, segment))

@@ -15,7 +15,7 @@ _LONGEST_SECONDS = 3600.0
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server is, and how to speak to it."""
+    """The address of a server, and the way to speak to it."""
 
     host: str
     port: int
@@ -29,7 +29,7 @@ class Address:
 
 
 def parse_address(url: str) -> Address:
-    """What an address says; a `ValueError` says what is wrong with it, without the password."""
+    """Parse an address; a `ValueError` says what is wrong with it, without the password."""
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -52,7 +52,7 @@ class ClientStore:
 
 
 class Need(NamedTuple):
-    """What a file must still be for a change to be made."""
+    """A condition of a change: the file must still have this content."""
 
     place: Place
     digest: str
@@ -102,7 +102,7 @@ class FileChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ClientReceipt:
-    """What was to be changed, written before anything is; each file says itself whether it was."""
+    """The receipt of a change, written before anything is; each file says itself whether it was changed."""
 
     id: str
     client: str
@@ -122,7 +122,7 @@ class LostFile(NamedTuple):
 
 
 class FileVersion(NamedTuple):
-    """What a file was from then on; ABSENT if it was gone."""
+    """A version of a file from some time on; ABSENT if it was gone."""
 
     at: datetime
     digest: str
@@ -135,7 +135,7 @@ class FileVersion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a client keeps, what others deleted of it, and what could be done."""
+    """A client's memory: its stores, the files that others deleted, and what could be done."""
 
     client: str
     root: str

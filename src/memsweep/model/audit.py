@@ -1,4 +1,4 @@
-"""Who did what, when and why."""
+"""The audit log: who did what, when and why."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AuditQuery:
-    """Which events are asked for: all that is given must apply."""
+    """A query for events: all that is given must apply."""
 
     subject: str | None = None
     """An id that they are about."""

@@ -11,7 +11,7 @@ from memsweep.model.frozen import field, frozen
 
 @frozen
 class AuditEvent:
-    """Who did what, when and why."""
+    """An event of the log: who did what, when and why."""
 
     at: datetime
     actor: str

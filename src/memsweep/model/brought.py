@@ -1,4 +1,4 @@
-"""What somebody brought: whom a retraction is about, and what would be left without them. Pure values."""
+"""The contributions of an origin: whom a retraction is about, and what is left without them. Pure values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memsweep.model.times import parse_time, to_micros
 
 @dataclass(frozen=True, slots=True)
 class OriginFilter:
-    """Whose contributions: all that is given must apply."""
+    """A filter for contributions: all that is given must apply."""
 
     session: str | None = None
     client: str | None = None
@@ -123,7 +123,7 @@ class MemoryGone(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """What goes with an origin, by key."""
+    """The contributions that go with an origin, by key."""
 
     memories: Mapping[int, MemoryGone] = field(default_factory=dict)
     staying: tuple[MemoryWithout, ...] = ()

@@ -1,4 +1,4 @@
-"""What is found when a workspace is looked after: findings, and what was done about them."""
+"""The results of a check of a workspace: findings, and what was done about them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """What a doctor found, what kept a repair from being made, and what a repair could not save."""
+    """The result of a doctor: findings, what kept it from a repair, and what a repair could not save."""
 
     workspace_id: str
     findings: tuple[Finding, ...]
@@ -45,7 +45,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Seal:
-    """What a backup says of itself."""
+    """The description that a backup has of itself."""
 
     workspace_id: str
     taken_at: datetime

@@ -16,7 +16,7 @@ LISTED = "listed"
 
 
 def is_within(folder: str, path: str) -> bool:
-    """Whether a path is below a folder; both as the system spells them."""
+    """Return whether a path is below a folder; both as the system spells them."""
     return path.startswith(folder.rstrip("/") + "/")
 
 
@@ -27,7 +27,7 @@ def path_within(root: str, other: str, path: str) -> str | None:
 
 
 def other_places(root: str, path: str, roots: Iterable[str]) -> list[tuple[str, str]]:
-    """What other roots call a file of this one: root and path."""
+    """Return the root and path of this file in other roots."""
     found = ((other, path_within(other, root, path)) for other in roots if other != root)
     return [(other, place) for other, place in found if place is not None]
 
@@ -38,7 +38,7 @@ CODE_RELATIONS = frozenset({"DEFINES", "CALLS", "IMPORTS", "INHERITS"})
 
 @dataclass(frozen=True, slots=True)
 class FileMark:
-    """What tells a file's content from another without reading it: its stamp, its hash, when it was read."""
+    """The mark that tells a file's content from another without reading it: stamp, hash, time of reading."""
 
     stamp: str
     digest: str
@@ -90,7 +90,7 @@ class CodeLink:
 
 
 def are_one(link: CodeLink, subject: int, target: int) -> bool:
-    """Whether a merge has made the two ends of a link one, given their keys: it says nothing then."""
+    """Return whether a merge made the two ends of a link one, given their keys: then it says nothing."""
     names = ((name_key(thing.name), name_key(thing.type)) for thing in (link.subject, link.object))
     return subject == target and len({*names}) == 2
 
@@ -111,7 +111,7 @@ CaseRule = Literal["same", "renamed", "another"]
 
 
 def other_case(*, wanted: bool, used: bool, given: bool) -> CaseRule:
-    """What a name in a file is to an entity whose name differs from it in letter case alone.
+    """Return the relation of a file's name to an entity whose name differs from it in letter case alone.
 
     `wanted`: the files that are written name the entity as it is spelled, too; `used`: other files do; `given`: a
     person named or pinned it, and to people case makes no difference.
@@ -172,7 +172,7 @@ class FileSkip:
 
 @dataclass(frozen=True, slots=True)
 class RunEnd:
-    """What the closing transaction of a run writes: staleness, marks, what was verified."""
+    """The closing transaction of a run: staleness, marks, what was verified."""
 
     root: str
     scope: str
@@ -192,7 +192,7 @@ class RunEnd:
     actor: str = ""
 
     def event(self, now: datetime) -> AuditEvent | None:
-        """What the log says of the run, without its path, which must not outlive a purge; None if nothing changed."""
+        """Return the log's event about the run, without its path, which must not outlive a purge; None if unchanged."""
         counts = {"memories": len(self.written), "stale": len(self.gone), "returned": len(self.returned)}
         ids = (*self.written, *self.gone, *self.returned)
         return AuditEvent(now, self.actor, "index", "", counts, ids=ids) if ids else None
@@ -200,7 +200,7 @@ class RunEnd:
 
 @dataclass(frozen=True, slots=True)
 class CodeTotals:
-    """What is live under a root, by language, and how many memories of the workspace are stale."""
+    """The live code under a root, by language, and the number of stale memories of the workspace."""
 
     languages: Mapping[str, int]
     lines: int
@@ -211,7 +211,7 @@ class CodeTotals:
 
 @dataclass(frozen=True, slots=True)
 class IndexResult:
-    """What an index run did."""
+    """The result of an index run."""
 
     repo_path: str
     files_seen: int

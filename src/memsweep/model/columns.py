@@ -31,7 +31,7 @@ Side = Literal["file", "node"]
 
 @frozen
 class Column:
-    """How a value is kept in a file and in a graph, and what takes its place when it is damaged."""
+    """A column: how a value is kept in a file and in a graph, and what replaces it when it is damaged."""
 
     sql: str
     fits: Form

@@ -40,7 +40,7 @@ def reinforcing(relation: int, asked: Reinforcement, before: FactState, origin: 
 
 
 def reinforced(uid: str, act: Contribution, after: FactState) -> Reinforced:
-    """What a fact counted before and after it, at that moment."""
+    """Return the weight of a fact before and after an act, at that moment."""
     assert act.before is not None, "only a known fact is reinforced"
     now = from_micros(act.at)
     counts = [

@@ -1,4 +1,4 @@
-"""What stated, strengthened, weakened or ended a fact, and whose that was: a fact is what its contributions make it.
+"""The acts that stated, strengthened, weakened or ended a fact, and whose they were: a fact is the sum of its acts.
 
 Each says what the fact was before it, so that the first one of a fact that is older than they are is enough to begin
 with; after that the acts count, in their order. Taking some away and doing the others again gives the fact as it would
@@ -20,7 +20,7 @@ from memsweep.model.vocabulary import ACTS, Act
 
 
 class FactState(NamedTuple):
-    """What changes of a relation. Times are microseconds since 1970."""
+    """The parts of a relation that change. Times are microseconds since 1970."""
 
     weight: float | None
     last_seen: int
@@ -81,7 +81,7 @@ class Contribution(NamedTuple):
 
 
 def step(state: FactState | None, act: Contribution) -> FactState | None:
-    """What a fact is after an act; nothing while there is none."""
+    """Return the state of a fact after an act; None while there is no fact."""
     if state is None:
         return act.after if act.act == "set" else _made(act)
     match act.act:
@@ -95,7 +95,7 @@ def step(state: FactState | None, act: Contribution) -> FactState | None:
 
 
 def outcome(act: Contribution) -> FactState:
-    """What a fact is after an act that is done to it now."""
+    """Return the state of a fact after an act that is done to it now."""
     after = step(act.before, act)
     assert after is not None, "who contributes to nothing states it"
     return after
@@ -143,7 +143,7 @@ def _strengthened(state: FactState, act: Contribution) -> FactState:
 def state_of(
     acts: Iterable[Contribution], without: Collection[int] = (), *, made_by_others: bool = True
 ) -> FactState | None:
-    """What a fact is by its acts, in their order, but for those that were taken back and for some more.
+    """Return the state of a fact by its acts, in order, except retracted ones and those in `without`.
 
     `made_by_others`: what it was before its first act counts; it may be what goes.
     """
@@ -164,7 +164,7 @@ def strength_set(relation: int, at: int, strength: Strength) -> Contribution:
 
 
 class Speaker(NamedTuple):
-    """Who says something: the memory that it is in, its origin, when, and how fast facts fade."""
+    """The speaker of an act: the memory that it is in, its origin, the time, and the rate at which facts fade."""
 
     memory: int
     origin: int | None

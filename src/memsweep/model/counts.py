@@ -1,4 +1,4 @@
-"""How much is in a workspace, by day and by where it came from. Pure.
+"""Count the contents of a workspace, by day and by origin. Pure.
 
 What is counted is live now, by the day on which it was made: what was collected since is not part of the past.
 """
@@ -19,7 +19,7 @@ MOST_TAGS = 50
 
 
 class MadeOn(NamedTuple):
-    """How many memories of a kind were made on a day, counted from 1970."""
+    """The memories of a kind that were made on a day, counted from 1970."""
 
     day: int
     is_code: bool
@@ -28,7 +28,7 @@ class MadeOn(NamedTuple):
 
 @frozen
 class RawCounts:
-    """What an engine counts in one moment; what came before `first_day` counts as of the day before it."""
+    """The counts of an engine at one moment; what came before `first_day` counts as of the day before it."""
 
     made: tuple[MadeOn, ...]
     sources: Mapping[str, int]
@@ -43,7 +43,7 @@ class RawCounts:
 
 
 class DayCount(NamedTuple):
-    """What was made on a day (UTC), and how much there was at its end."""
+    """The memories made on a day (UTC), and the totals at its end."""
 
     day: date
     notes: int

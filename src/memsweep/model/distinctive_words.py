@@ -34,7 +34,7 @@ class DistinctiveWords(NamedTuple):
 
 
 class WordGroups(NamedTuple):
-    """What has all `needed` words, and all of one of the `groups` if there are any."""
+    """A query for texts with all `needed` words, and all of one of the `groups` if there are any."""
 
     needed: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
@@ -70,7 +70,7 @@ def fewest(distinctive: DistinctiveWords, counts: Mapping[str, int]) -> list[str
 
 
 def word_groups(distinctive: DistinctiveWords, counts: Mapping[str, int]) -> WordGroups:
-    """What to look for where each word alone is common.
+    """Return the groups of words to look for where each word alone is common.
 
     Of so many groups of words, one more than words may be missing, every such text has all words of one.
     """
@@ -85,7 +85,7 @@ def _rarest_first(words: Iterable[str], counts: Mapping[str, int]) -> list[str]:
 
 
 def _joins_next(key: str) -> bool:
-    """Whether a full text may read the word behind this as a part of it: behind 5.5, or a sign it does not know."""
+    """Return whether a full text may join the next word to this: behind 5.5, or a sign it does not know."""
     return (key[:1].isdecimal() and not key.isalnum()) or _joins_both(key)
 
 
@@ -95,7 +95,7 @@ def _joins_both(key: str) -> bool:
 
 
 def _sought(key: str) -> str:
-    """What every full text finds wherever this word stands, however it was written; empty if nothing is sure to be."""
+    """Return the part that full texts find wherever this word stands, however written; empty if none is sure."""
     if key.isascii():
         return key if key.isalnum() and len(key) <= _LONGEST_WORD else ""
     if _SPACED.fullmatch(key):

@@ -1,4 +1,4 @@
-"""What a value in a column may be, and what takes its place if it is not. Pure.
+"""The forms of values in a column, and the remedies for damaged ones. Pure.
 
 A form is a function that says whether a value fits. A remedy makes another value from what is sound in the
 row, or says that the row means nothing without it. Text that is no UTF-8 comes as `BadText`.
@@ -26,7 +26,7 @@ _EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
 
 
 class BadText(bytes):
-    """What stands where text should be and is no UTF-8."""
+    """A value in the place of text that is no UTF-8."""
 
 
 class _Drop:
@@ -117,7 +117,7 @@ model = _json(_is_model)
 
 
 def _is_summary(value: Any) -> bool:
-    """What a plan says of itself: of each part, if it is there, the kind."""
+    """Return whether a value is the summary of a plan: each part that is there has its kind."""
     if not isinstance(value, dict):
         return False
     totals, protected, warnings = (value.get(name, kind()) for name, kind in _SUMMARY.items())
@@ -152,7 +152,7 @@ def lost(form: str) -> Remedy:
 
 
 def key_of(column: str) -> Remedy:
-    """What names are compared by, made again from the name."""
+    """Return a remedy that makes the key of a name again from the name."""
     return lambda damaged, row: name_key(row[column]) if column in row else DROP
 
 

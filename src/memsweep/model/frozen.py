@@ -17,7 +17,7 @@ _set = object.__setattr__
 
 
 class Field(NamedTuple):
-    """How a field is made where nobody names its value, and whether `repr` shows it."""
+    """The default of a field, and whether `repr` shows it."""
 
     default: Any = _MISSING
     factory: Callable[[], Any] | None = None

@@ -1,4 +1,4 @@
-"""What a call hands in passes here on its way to the store: secrets are redacted, refused, or only noticed."""
+"""Check what a call hands in on its way to the store: secrets are redacted, refused, or only noticed."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Gate:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What to say of secrets that were stored as they are."""
+        """Return the warnings about secrets that were stored as they are."""
         if not self._kinds or self.action != "warn":
             return ()
         return (f"Stored with a secret in it ({listed(list(self._kinds))}).",)

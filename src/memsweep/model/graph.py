@@ -48,7 +48,7 @@ class GraphBatch:
 
 
 class RelationOutcome(NamedTuple):
-    """What became of one relation of a batch."""
+    """The outcome of one relation of a batch."""
 
     id: str
     subject: str
@@ -68,7 +68,7 @@ class Related:
     warnings: tuple[str, ...] = ()
 
     def event(self, now: datetime, actor: str) -> AuditEvent | None:
-        """What the log says of it; nothing if everything was known."""
+        """Return the log's event about it; None if everything was known."""
         new = [each.id for each in self.relations if each.state == "created"]
         if not new and not self.entities_created and not any(each.superseded for each in self.relations):
             return None
@@ -126,12 +126,12 @@ class Entity:
 
 
 def by_name(entity: Entity) -> tuple[str, str, str]:
-    """Where an entity stands among its equals: by what every engine has, and compares alike."""
+    """Return the sort key of an entity among its equals: by what every engine has, and compares alike."""
     return entity.name, entity.type, entity.id
 
 
 class NamedEntities(NamedTuple):
-    """What a listing of entities asks for: a part of a name, or its beginning; in the forms that are compared."""
+    """A query for entities: a part of a name, or its beginning; in the forms that are compared."""
 
     search: str = ""
     is_prefix: bool = False
@@ -149,7 +149,7 @@ class EntityPage:
 
 
 class FactCount(NamedTuple):
-    """How many facts of one kind an entity has: those that were not ended, and those that were."""
+    """The number of facts of one kind that an entity has: those that were not ended, and those that were."""
 
     relation: str
     outgoing: bool
@@ -170,7 +170,7 @@ class Faded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Decayed:
-    """What all facts count now; `faded` are those that lost most."""
+    """The present weight of all facts; `faded` are those that lost most."""
 
     entities: int
     relations: int

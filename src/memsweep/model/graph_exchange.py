@@ -36,7 +36,7 @@ def later_confirmed(ours: float | None, our_time: int, theirs: float | None, the
 
 
 def entity_with(known: Mapping[str, Any], thing: ExportedEntity, later: Later = later_confirmed) -> dict[str, Any]:
-    """What an entity is once the same one was imported; `known` are its columns."""
+    """Return an entity after the same one was imported; `known` are its columns."""
     seen = to_micros(thing.last_seen)
     return {
         "confidence": later(known["confidence"], known["last_seen"], thing.confidence, seen),
@@ -48,7 +48,7 @@ def entity_with(known: Mapping[str, Any], thing: ExportedEntity, later: Later = 
 
 
 def relation_with(known: Mapping[str, Any], fact: ExportedRelation, later: Later = later_confirmed) -> dict[str, Any]:
-    """What a relation is once the same one was imported."""
+    """Return a relation after the same one was imported."""
     seen = to_micros(fact.last_seen)
     return {
         "weight": later(known["weight"], known["last_seen"], fact.weight, seen),

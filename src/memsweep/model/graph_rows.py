@@ -98,7 +98,7 @@ class Source(NamedTuple):
 
 
 class RelationChange(NamedTuple):
-    """What becomes of one relation and of who states it."""
+    """A change of one relation and of its sources."""
 
     before: RelationRecord
     after: RelationRecord

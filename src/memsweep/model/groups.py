@@ -42,7 +42,7 @@ class PlanGroups:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a collection by one strategy would take now; nothing is saved."""
+    """The result that a collection by one strategy would have now; nothing is saved."""
 
     strategy: str
     totals: Totals
@@ -60,7 +60,7 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class PlanDifference:
-    """What a later plan names that an earlier one did not, and the other way round."""
+    """The items of a later plan that an earlier one did not name, and the other way round."""
 
     added: tuple[PlanView, ...]
     gone: tuple[PlanView, ...]

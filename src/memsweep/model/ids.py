@@ -35,7 +35,7 @@ def make_id(prefix: str, entropy: bytes) -> str:
 
 
 def is_own_id(value: str, prefix: str) -> bool:
-    """Whether an id is of the shape that we make."""
+    """Return whether an id is of the shape that we make."""
     head, _, tail = value.partition("_")
     return head == prefix and len(tail) == 12 and all(letter in _ALPHABET for letter in tail)
 

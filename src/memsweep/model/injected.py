@@ -16,5 +16,5 @@ def injected(text: str, nonce: str) -> str:
 
 
 def without_injected(text: str) -> str:
-    """What others said around it."""
+    """Return a text without what memsweep added to it."""
     return _FRAMED.sub("", text) if f"<{_NAME}" in text else text

@@ -1,4 +1,4 @@
-"""Whether two texts say the same, and what differs between them. Pure.
+"""Compare two texts: whether they say the same, and where they differ. Pure.
 
 Case, spacing, quotation marks and the punctuation of sentences make no difference, nor does a "the". Everything else
 does: symbols, vowel signs, numbers, names. Two long texts say *nearly* the same if they differ in a few ordinary words
@@ -113,7 +113,7 @@ def comparable(text: str) -> Comparable:
 
 
 def outline(text: str) -> tuple[str, ...]:
-    """What two texts that say the same, or nearly so, always have in common; found in a tenth of the time.
+    """Return what two texts that say the same, or nearly so, always share; found in a tenth of the time.
 
     These are the words and numbers that are facts whatever stands around them. So texts with another outline need not
     be compared.
@@ -125,7 +125,7 @@ def outline(text: str) -> tuple[str, ...]:
 
 
 def nearly_same(left: Comparable, right: Comparable) -> bool:
-    """Whether two texts differ in nothing but a few ordinary words."""
+    """Return whether two texts differ in nothing but a few ordinary words."""
     if left.words == right.words:
         return bool(left.words)
     if left.facts != right.facts or not left.runs or not right.runs:
@@ -134,7 +134,7 @@ def nearly_same(left: Comparable, right: Comparable) -> bool:
 
 
 def differences(left: str, right: str, at_most: int = 5) -> list[tuple[str, str]]:
-    """Where two texts differ, each place as both have it, with a few words around; none if only the form differs."""
+    """Return the differences of two texts with a few words around each; none if only the form differs."""
     one, other = comparable(left), comparable(right)
     found = [
         (_excerpt(one.tokens, *mine), _excerpt(other.tokens, *yours))
@@ -251,7 +251,7 @@ def _is_fact(raw: str, key: str, begins_sentence: bool) -> bool:
 
 
 def _kept_sign(piece: str, before: str, after: str, begins: bool) -> str:
-    """What is left of a run of signs without quotation marks and the punctuation of sentences."""
+    """Return a run of signs without quotation marks and the punctuation of sentences."""
     leads, trails = not before or before.isspace(), not after or after.isspace()
     if leads and trails and (piece in _DASHES or (begins and piece in _BULLETS)):
         return ""

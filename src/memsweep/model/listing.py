@@ -24,7 +24,7 @@ SHOWN_CHARACTERS = 400
 
 @frozen
 class ListFilters:
-    """Which memories are listed; `back` is what is in quarantine or has expired at the moment."""
+    """The filters of a listing; `back` is what is in quarantine or has expired at the moment."""
 
     filters: Filters = field(default_factory=Filters)
     door: str | None = None

@@ -1,4 +1,4 @@
-"""What is remembered: memories, their chunks, and the names and facts that came with them."""
+"""The values of remembering: memories, their chunks, and the names and facts that came with them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def arguments_of(said: type[Any]) -> dict[str, DoorArgument]:
 
 @frozen
 class MemoryDraft:
-    """What a caller asks to be remembered, checked."""
+    """A caller's request to remember a text, checked."""
 
     text: str
     tags: tuple[str, ...] = ()
@@ -236,7 +236,7 @@ class NewMemory:
         return [mention for mention in self.mentions if mention.explicit]
 
     def events(self, done: Remembered, entities: Sequence[str]) -> Iterator[AuditEvent]:
-        """What the log says of it and of those whose place it took; `entities` are new.
+        """Yield the log's events about it and about those whose place it took; `entities` are new.
 
         Marking a known text as seen is no event.
         """
@@ -261,7 +261,7 @@ class Similar:
 
 @frozen
 class Remembered:
-    """What an `add` did."""
+    """The result of an `add`."""
 
     memory_id: str
     chunks_created: int
@@ -313,7 +313,7 @@ def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at:
 
 
 def vector_bytes(chunks: int, model: EmbeddingModel | None, index_bytes: int) -> int:
-    """What the vectors of a workspace take: one byte a dimension and chunk, and the index that searches read."""
+    """Return the size of a workspace's vectors: one byte a dimension and chunk, and the index that searches read."""
     return index_bytes + (chunks * model.dimension if model else 0)
 
 

@@ -1,4 +1,4 @@
-"""Who said a memory, said it again or updated it: a memory is what these acts make it. Pure.
+"""The acts of a memory, by which somebody said it, said it again or updated it: it is their sum. Pure.
 
 As long as one origin alone has had to do with a memory, its row says all. The second act writes the first one down as
 well. Taking some acts away and doing the others again gives the memory as it would be without them.
@@ -53,12 +53,12 @@ class MemoryAct(NamedTuple):
 
     @property
     def mentions(self) -> set[Place]:
-        """What was handed in, and the text does not name."""
+        """Return the mentions that were passed beside the text, which does not name them."""
         return _places(self.said.get("mentions", ()))
 
     @property
     def named(self) -> set[Place]:
-        """What its text names: it stays with the text."""
+        """Return the mentions that its text names: they stay with the text."""
         return _places(self.said.get("named", ()))
 
 
@@ -67,14 +67,14 @@ def _places(said: Iterable[Sequence[int]]) -> set[Place]:
 
 
 class Mentioned(NamedTuple):
-    """What a memory mentions as its own: what its text names, and what was handed in beside it."""
+    """The mentions of a memory: those that its text names, and those that were passed beside it."""
 
     named: frozenset[Place] = frozenset()
     beside: frozenset[Place] = frozenset()
 
 
 class MemoryState(NamedTuple):
-    """What acts decide of a memory."""
+    """The parts of a memory that acts decide."""
 
     text: str
     by: tuple[int | None, ...]
@@ -97,7 +97,7 @@ def said_of(
     expires_at: int | None,
     mentioned: Mentioned,
 ) -> dict[str, Any]:
-    """What somebody says of a memory, as it is kept; without what is empty."""
+    """Return a statement of a memory as it is kept; without what is empty."""
     parts = {
         "tags": list(tags),
         "metadata": dict(metadata),
@@ -110,7 +110,7 @@ def said_of(
 
 
 def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> list[MemoryAct]:
-    """What is to be written down when a text is said that a memory has: the new act, before it the `first` one.
+    """Return the acts to write down when a known text is said again: the new one, before it the `first` one.
 
     Nothing if whoever says it has said all of that before: nothing would be another without it, also once what is
     taken back is given back.
@@ -127,7 +127,7 @@ def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> 
 
 
 def _covers(known: MemoryAct, new: MemoryAct) -> bool:
-    """Whether somebody has said this much already."""
+    """Return whether somebody has said this much already."""
     had, has = known.said, new.said
     return (
         set(has.get("tags", ())) <= set(had.get("tags", ()))
@@ -138,7 +138,7 @@ def _covers(known: MemoryAct, new: MemoryAct) -> bool:
 
 
 def state_of(acts: Iterable[MemoryAct], without: Collection[int] = ()) -> MemoryState | None:
-    """What a memory is by its acts, but for those that were taken back and for some more; nothing if nobody says it."""
+    """Return the state of a memory by its acts, except retracted ones and those in `without`; None if none is left."""
     state: MemoryState | None = None
     for act in sorted(acts, key=lambda act: act.key):
         if act.trash is None and act.key not in without:
@@ -168,7 +168,7 @@ def _step(state: MemoryState | None, act: MemoryAct) -> MemoryState | None:
 
 
 def _still_to_come(expires_at: int | None, at: int) -> int | None:
-    """What is said after it has expired holds again, without that date."""
+    """Return the date of expiry, or None if it has passed: the text holds again, without that date."""
     return None if expires_at is None or expires_at <= at else expires_at
 
 
@@ -219,7 +219,7 @@ def only_taken_back(acts: Iterable[MemoryAct], given_back: int) -> dict[int, int
 
 
 def lost_mentions(acts: Sequence[MemoryAct], without: Collection[int], text: str) -> set[Place]:
-    """What only these acts handed in as mentioned in a text."""
+    """Return the mentions in a text that only these acts passed."""
     mine: set[Place] = set()
     others: set[Place] = set()
     for act in acts:

@@ -1,4 +1,4 @@
-"""What a merge put away, and who may bring it back. Pure.
+"""Decide which facts a merge put away, and who may bring them back. Pure.
 
 A merge writes down every single thing it moves, under its receipt. It *stands* until that receipt is undone or
 purged. What it put away (facts that are there twice now, facts between two that are one now) belongs to it: no
@@ -23,7 +23,7 @@ Values = tuple[Any, ...]
 
 
 class Strength(NamedTuple):
-    """How much a relation counts, and why; times as they are stored."""
+    """The weight of a relation, and its reasons; times as they are stored."""
 
     weight: float | None
     last_seen: int
@@ -82,7 +82,7 @@ class Contender:
         return self.subject, self.kind, self.object
 
     def before(self, merge: int) -> Place:
-        """Where it was before a merge."""
+        """Return its place before a merge."""
         ends = {"subject": self.subject, "object": self.object}
         for move in sorted(self.moves, reverse=True):
             if move.receipt >= merge:
@@ -102,14 +102,14 @@ class PutAway:
     kept: Contender | None
 
     def why(self, receipt_id: str) -> str:
-        """What is said of it, given the id of the merge's receipt."""
+        """Return a sentence on why it is away, given the id of the merge's receipt."""
         says = "its ends are one entity" if self.kept is None else f"it says the same as {self.kept.id}"
         return f"{says} while the merge {receipt_id} stands; undoing that brings it back"
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What becomes of contenders: those neither back nor put away stay in the trash."""
+    """The decision about contenders: those neither back nor put away stay in the trash."""
 
     back: frozenset[int]
     put_away: tuple[PutAway, ...]
@@ -250,7 +250,7 @@ def highest(before: Values, given: Values) -> Values:
 
 
 def given_by(before: Values, after: Values) -> Strength:
-    """What a relation must have taken in, as far as its own values tell."""
+    """Return what a relation must have taken in, as far as its own values tell."""
     old, new = Strength(*before), Strength(*after)
     grew = (new.weight, new.last_seen) != (old.weight, old.last_seen)
     return Strength(new.weight if grew else None, new.last_seen, new.evidence - old.evidence, new.explicit)
@@ -299,7 +299,7 @@ class Joined(NamedTuple):
 def statements_back(
     added: Iterable[Statement], others: Iterable[Joined], stated: Collection[Statement]
 ) -> tuple[list[Statement], list[tuple[int, Statement]]]:
-    """Which statements that a merge added go, and which stay for the sake of another merge, which has added them now.
+    """Return which statements that a merge added go, and which stay because another merge adds them now.
 
     `others` are what other merges joined to the same relations, `stated` who states what those were.
     """
@@ -339,7 +339,7 @@ class AfterPurge:
 def after_purge(
     held: Iterable[Held], moves: Iterable[MovedEnd], receipts: Collection[int], entities: Collection[int]
 ) -> AfterPurge:
-    """What becomes of what merges put away when receipts, and entities with them, are freed.
+    """Return the fate of facts that merges put away, when receipts, and entities with them, are freed.
 
     A merge that is freed is final: what it put away goes with it, unless an earlier one that stands moved that,
     too. Of one that stands nothing goes with the entity that it was merged into: it has its own end back.

@@ -1,4 +1,4 @@
-"""What travels with every change of a workspace: who makes it, and when."""
+"""The context of every change of a workspace: who makes it, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where something came from: set by the door that it came through, never by what it says. Pure."""
+"""The origin of something: set by the door that it came through, never by what it says. Pure."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def stored_origin(door: str | None, *rest: str | None) -> Origin:
 
 
 def rank(tier: str) -> int:
-    """How far a tier is trusted; what nobody knows counts as an import."""
+    """Return how far a tier is trusted; an unknown one counts as an import."""
     return len(TIERS) - TIERS.index(tier) if tier in TIERS else 1
 
 

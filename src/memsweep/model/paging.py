@@ -28,7 +28,7 @@ class Mark(NamedTuple):
 
 
 def page_size(limit: object, most: int = MAX_LIMIT) -> int:
-    """How many a page may have."""
+    """Return the checked size of a page."""
     return within("limit", limit, most)
 
 
@@ -47,7 +47,7 @@ def cursor_at(offset: int, total: int, listing: str) -> str | None:
 
 
 def offset_of(cursor: str | None, listing: str) -> int:
-    """Where a page begins; a cursor of another listing is refused."""
+    """Return the offset where a page begins; a cursor of another listing is refused."""
     return int.from_bytes(_read(cursor, 4, listing), "big") if cursor else 0
 
 

@@ -37,7 +37,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 class SurveyedMemory(NamedTuple):
-    """What strategies know of a memory. Times are microseconds since 1970."""
+    """A memory as strategies see it. Times are microseconds since 1970."""
 
     key: int
     version: int
@@ -159,7 +159,7 @@ def counts_of(totals: Totals, *, segments: bool = False) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class PlanDraft:
-    """What a planner decided, before it is saved."""
+    """A planner's decision, before it is saved."""
 
     items: tuple[PlanItem, ...]
     protected: tuple[Protected, ...]
@@ -227,7 +227,7 @@ class PlanView:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What an apply really did; undo takes its id."""
+    """The real result of an apply; undo takes its id."""
 
     id: str
     plan_id: str | None

@@ -1,4 +1,4 @@
-"""What stays out of search: what is held back until somebody releases it or its time is over, what has expired. Pure.
+"""Decide what stays out of search: quarantined until released or its time is over, or expired. Pure.
 
 A memory is held back by the tier of its origin. A fact is, while everybody who states or confirms it is of such a tier;
 an entity, while all that speaks of it is held back.
@@ -29,12 +29,12 @@ class Quarantine:
     files: bool = True
 
     def held_back(self, now: datetime) -> HeldBack:
-        """What is left out at a moment."""
+        """Return what is left out at a moment."""
         since = to_micros(days_ago(now, self.days)) if self.tiers and self.days else None
         return HeldBack(tuple(self.tiers), since, to_micros(now), self.files)
 
     def until(self, memory: Memory | ListedMemory, now: datetime) -> str:
-        """How long a memory stays in quarantine, in words; empty if it is in none."""
+        """Return how long a memory stays in quarantine, in words; empty if it is in none."""
         if memory.origin.tier not in self.tiers or memory.released_at is not None:
             return ""
         if not self.days:
@@ -53,7 +53,7 @@ def leaving_out(filters: Filters, back: HeldBack) -> Filters:
 
 
 class Provenance(NamedTuple):
-    """Whose something is, when it was made, and when it was released; times are microseconds."""
+    """The origin of something, when it was made, and when it was released; times are microseconds."""
 
     origin: int | None
     created_at: int
@@ -91,7 +91,7 @@ def with_mentions(
 
 
 class HeldTiers:
-    """What is held back at a moment, by the origins of the tiers that are."""
+    """The items that are held back at a moment, by the origins of the tiers in quarantine."""
 
     def __init__(self, origins: Collection[int], since: int | None) -> None:
         self._origins, self._since = frozenset(origins), since

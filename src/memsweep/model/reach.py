@@ -1,4 +1,4 @@
-"""Which entities hold on to life: reachability over a graph of any shape, cycles included. Pure.
+"""Find the entities that are reachable, over a graph of any shape, cycles included. Pure.
 
 Nodes are numbers from 0 up, as a store counts its rows; edges to nodes that are not listed are ignored.
 """

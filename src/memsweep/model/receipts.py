@@ -15,7 +15,7 @@ _HOLD_NOTHING = ("unmerge",)
 
 
 class Held(NamedTuple):
-    """What a receipt holds now."""
+    """The contents of a receipt now."""
 
     memories: int = 0
     chunks: int = 0
@@ -54,7 +54,7 @@ class StoredReceipt:
 
 @dataclass(frozen=True, slots=True)
 class ReceiptDetails:
-    """What an operation did, and what has become of it."""
+    """An operation that was done, and its state now."""
 
     id: str
     plan_id: str | None
@@ -77,7 +77,7 @@ class ReceiptDetails:
 
     @property
     def can_be_undone(self) -> bool:
-        """Whether there is something to bring back; a split holds nothing, and still can be taken back."""
+        """Return whether something can be brought back; a split holds nothing, and still can be taken back."""
         return self.state in ("applied", "partly undone") and bool(self.held.items or self.action in _HOLD_NOTHING)
 
 

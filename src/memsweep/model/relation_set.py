@@ -50,7 +50,7 @@ class RelationSet:
         self.relations[after.key] = after
 
     def hand_on_sources(self, key: int, to: int) -> list[int]:
-        """Who states one states the other too; those to whom that is new."""
+        """Give the sources of one relation to another; return those that are new to it."""
         mine = self._sources[to]
         new = sorted(memory for memory in self._sources[key] if memory not in mine)
         mine |= {memory: self._sources[key][memory] for memory in new}
@@ -64,7 +64,7 @@ class RelationSet:
         self._sources[key].pop(memory, None)
 
     def changes(self) -> Iterator[RelationChange]:
-        """Those that are not as they were read."""
+        """Yield the relations that are not as they were read."""
         for key in sorted(self.relations):
             change = self._change(key)
             if change.before != change.after or change.unstated_by or change.newly_stated_by:

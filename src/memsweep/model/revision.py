@@ -59,13 +59,13 @@ class Piece(NamedTuple):
 def mentioned_by(
     rows: Iterable[tuple[int, int | None]],
 ) -> tuple[tuple[int, ...], tuple[tuple[int, int], ...]]:
-    """What a chunk mentions, as a piece has it: from each entity, and whose mention it is."""
+    """Return the mentions of a chunk, as a piece has them: each entity, and whose mention it is."""
     found = sorted((entity, origin) for entity, origin in rows)
     return tuple(entity for entity, _ in found), tuple((key, origin) for key, origin in found if origin is not None)
 
 
 class MemoryText(NamedTuple):
-    """What of a memory can change: in the trash, too, which has the number of its receipt."""
+    """The parts of a memory that can change: in the trash, too, which has the number of its receipt."""
 
     key: int
     id: str
@@ -112,7 +112,7 @@ class EarlierText:
 
 @dataclass(frozen=True, slots=True)
 class Updated:
-    """What an update of a memory did; without a receipt there was nothing to do."""
+    """The result of an update of a memory; without a receipt there was nothing to do."""
 
     memory_id: str
     version: int
@@ -174,7 +174,7 @@ def left_as(after: MemoryText, before: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_as_left(now: MemoryText, before: Mapping[str, Any]) -> bool:
-    """Whether what a change made of a memory is what it is now."""
+    """Return whether a memory still is as a change left it."""
     return bool(_digest(now, before["changed"]) == before["after"])
 
 

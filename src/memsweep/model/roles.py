@@ -1,4 +1,4 @@
-"""What a file is for, by its path: sources, tests, documents, examples, histories, what a machine wrote. Pure."""
+"""The role of a file, by its path: sources, tests, documents, examples, histories, machine output. Pure."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _BY_PATH: tuple[tuple[Role, re.Pattern[str]], ...] = (
 
 
 def is_test_path(path: str) -> bool:
-    """Whether a relative path looks like a test, by its folders or its name."""
+    """Return whether a relative path looks like a test, by its folders or its name."""
     return bool(_TEST_FOLDERS.search(path) or _TEST_NAMES.search(path.rpartition("/")[2]))
 
 

@@ -1,4 +1,4 @@
-"""What is asked of the memory and what it answers."""
+"""The values of a search: filters, hits, pages."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
 
 
 class HeldBack(NamedTuple):
-    """What nobody recalls: memories of these tiers that were made after a moment (at any time without one), `files`
-    of the index among them or not, and those that have expired by a moment. Moments are microseconds."""
+    """The memories that nobody recalls: expired ones, and those of `tiers` made since a moment, with indexed `files` or not.
+    Moments are microseconds.
+    """
 
     tiers: tuple[str, ...] = ()
     since: int | None = None
@@ -48,7 +49,7 @@ class HeldBack(NamedTuple):
 
 @frozen
 class Filters:
-    """What a hit must be. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
+    """The conditions of a hit. Tags: all of them. Path: a file, a folder, or a pattern with `*` and `?`.
 
     `as_of`: what was there at a moment and was not superseded yet; of facts, those that held then.
     Without a kind, segments are not looked at. A role is what a file of code is for.
@@ -81,19 +82,19 @@ class Filters:
 
     @property
     def any_role(self) -> bool:
-        """Whether files of every role may pass, and what is no file."""
+        """Return whether files of every role may pass, and what is no file."""
         return self.role is None and self.include_tests
 
     @property
     def may_be_loose(self) -> bool:
-        """Whether something without tags, source or path may pass."""
+        """Return whether something without tags, source or path may pass."""
         nothing_else = Filters(kind=self.kind, date_from=self.date_from, date_to=self.date_to, as_of=self.as_of)
         of_memories = {"include_stale": False, "include_expired": False, "include_tests": True}
         asked = replace(self.asked, **of_memories, tier=None, client=None, session=None)
         return asked == nothing_else
 
     def accept(self, origin: Origin) -> bool:
-        """Whether something from there may be a hit."""
+        """Return whether something from there may be a hit."""
         asked = ((self.tier, origin.tier), (self.client, origin.client), (self.session, origin.session))
         return all(wanted is None or wanted == there for wanted, there in asked)
 
@@ -136,7 +137,7 @@ class Candidate(NamedTuple):
 
 
 class FileWords(NamedTuple):
-    """How many files of code there are, and of each of some words how many pieces of which files, by key, have it."""
+    """The number of files of code, and for each of some words the number of pieces by file that have it."""
 
     files: int
     pieces: Sequence[Mapping[int, int]]

@@ -12,7 +12,7 @@ _NONE: Set[int] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What goes to the trash, comes back, or is freed."""
+    """The items that go to the trash, come back, or are freed."""
 
     memories: Set[int] = _NONE
     chunks: Set[int] = _NONE

@@ -1,4 +1,4 @@
-"""What answers show of a memory: one value for a whole memory, a line of a listing and a passage."""
+"""The values that answers show of a memory: one for a whole memory, a line of a listing and a passage."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class CodePlace:
 
 @frozen
 class ShownMemory:
-    """What every answer shows of a memory, by the names of its columns."""
+    """The parts of a memory that every answer shows, by the names of its columns."""
 
     tags: tuple[str, ...]
     source: str

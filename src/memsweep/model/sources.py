@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 
 def stands_alone(explicit: bool, evidence: int, statements: int) -> bool:
-    """Whether somebody stated it by itself, not only with memories (but for files), each of which counts once.
+    """Return whether somebody stated it by itself, not only with memories (but for files), each of which counts once.
 
     Those in the trash count as well: the evidence still has theirs.
     """

@@ -35,7 +35,7 @@ def given_by_split(at: int) -> tuple[Any, ...]:
 def places_back(
     relations: Iterable[RelationRecord], moves: Iterable[Move], new: int, there: Collection[int]
 ) -> dict[int, Place]:
-    """Where relations go that a split moved and that are still at `new`; nobody goes to what is not `there`."""
+    """Return the old places of relations that a split moved and that are still at `new`; only to ends in `there`."""
     was: dict[int, dict[str, int | None]] = defaultdict(dict)
     for move in moves:
         was[move.a][move.kind] = move.c

@@ -27,7 +27,7 @@ def negated(sentence: str) -> bool:
 
 
 def stated(text: str, facts: Sequence[tuple[str, str, str]]) -> Iterator[int]:
-    """Which of some facts (subject, relation, object) a text states, by their number."""
+    """Yield the numbers of the facts (subject, relation, object) that a text states."""
     said = [name_key(sentence) for sentence in sentences(text) if not negated(sentence)]
     for number, (subject, relation, target) in enumerate(facts):
         ends = name_key(subject), name_key(target)
@@ -58,5 +58,5 @@ def _says(sentence: str, ends: tuple[str, str], stems: Sequence[str]) -> bool:
 
 
 def _stem(word: str) -> str:
-    """What `works`, `working` and `worked` share; good enough for a nudge of a twentieth."""
+    """Return the common stem of `works`, `working` and `worked`; good enough for a nudge of a twentieth."""
     return _ENDING.sub("", word) if len(word) > 4 else word

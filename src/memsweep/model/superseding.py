@@ -1,4 +1,4 @@
-"""Which memory has taken the place of which. Pure.
+"""The links from a memory to the one that has taken its place. Pure.
 
 A link says that one memory supersedes another since a moment. Whoever supersedes a memory supersedes all that it had
 superseded, and a link is kept for each of them. So a memory is superseded exactly while one of its links leads to a
@@ -52,7 +52,7 @@ def keys_of(wanted: Iterable[str], found: Mapping[str, Older]) -> set[int]:
 def new_links(
     memory: int, older: Collection[int], known: Mapping[Pair, Bases], origin: int | None = None
 ) -> dict[Pair, Bases]:
-    """What is to be linked so that a memory supersedes the older ones, and who says so.
+    """Return the links by which a memory supersedes the older ones, with the origins that say so.
 
     `known` are the links that lead to the older ones and to the memory, those that lead from the memory to what
     supersedes it, and those that lead there.
@@ -77,7 +77,7 @@ def new_links(
 
 
 def without(bases: Bases, origins: Collection[int]) -> Bases:
-    """What is left of a link without these origins; nothing if it ends."""
+    """Return the bases of a link without these origins; empty if it ends."""
     return tuple(basis for basis in bases if basis.isdisjoint(origins))
 
 

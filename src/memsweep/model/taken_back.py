@@ -22,5 +22,5 @@ def given_back(acts: Iterable[Act], receipt: int | None) -> list[Act]:
 
 
 def was_retracted(acts: Iterable[Act], holder: int | None) -> bool:
-    """Whether what lies in the trash of a receipt was taken back by it, and not deleted, merged or collected."""
+    """Return whether the receipt took back what lies in its trash, and did not delete, merge or collect it."""
     return holder is not None and any(act.trash == holder for act in acts)

@@ -146,7 +146,7 @@ def without_password(url: str) -> str:
 
 
 def check_description(text: str) -> str:
-    """What a workspace is for, in a sentence or two, or nothing."""
+    """Return the checked description of a workspace: a sentence or two, or nothing."""
     if not isinstance(text, str) or len(text) > MAX_DESCRIPTION:
         raise BadInput(f"description must be text of at most {MAX_DESCRIPTION} characters.")
     return check_text(text, "description") if text.strip() else ""

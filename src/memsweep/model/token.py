@@ -29,7 +29,7 @@ State = Literal["active", "expired", "revoked"]
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """What a store knows of a token."""
+    """A token as a store knows it."""
 
     name: str
     digest: str
@@ -76,7 +76,7 @@ def make_secret(entropy: bytes) -> str:
 
 
 def is_secret(text: str) -> bool:
-    """Whether this can be a token of ours; what cannot is not looked for."""
+    """Return whether this can be a token of ours; anything else is not looked for."""
     return _SECRET.fullmatch(text) is not None
 
 

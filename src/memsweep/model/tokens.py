@@ -1,4 +1,4 @@
-"""What a text costs in tokens: the caller's counter, or an estimate that says it is one."""
+"""Count the tokens of a text: by the caller's counter, or an estimate that says it is one."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def estimate_tokens(text: str) -> int:
 
 
 def counter_name(count: CountTokens) -> str:
-    """How the tokens were counted, in the words an answer uses."""
+    """Return the way in which tokens were counted, in the words of an answer."""
     return ESTIMATE if count is estimate_tokens else getattr(count, "__name__", "given")

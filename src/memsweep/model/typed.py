@@ -1,4 +1,4 @@
-"""Who typed what stands in the user's role: a person, or a machine. Pure; what is not known counts as a machine's.
+"""Decide who typed a text in the user's role: a person, or a machine. Pure; the unknown counts as a machine's.
 
 Clients write much into that role that nobody typed: notifications of tasks, messages of other agents, output of hooks
 and of commands, expanded commands, selections. So this is a list of what to let in.

@@ -21,13 +21,13 @@ class Dated(Protocol):
 
 
 def held(fact: Dated, as_of: datetime) -> bool:
-    """Whether the fact was valid at a moment."""
+    """Return whether the fact was valid at a moment."""
     begun = fact.valid_at is None or fact.valid_at <= as_of
     return begun and (fact.invalid_at is None or fact.invalid_at > as_of)
 
 
 def holds(fact: Dated, now: datetime) -> bool:
-    """Whether the fact is valid now.
+    """Return whether the fact is valid now.
 
     If it was seen when it had begun, it has begun: where that lies in the future, a clock that was ahead dated it.
     """
@@ -36,5 +36,5 @@ def holds(fact: Dated, now: datetime) -> bool:
 
 
 def holding_at(as_of: datetime | None, now: datetime) -> Callable[[Dated], bool]:
-    """Whether facts hold now, or held at a date."""
+    """Return a test whether facts hold now, or held at a date."""
     return lambda fact: holds(fact, now) if as_of is None else held(fact, as_of)

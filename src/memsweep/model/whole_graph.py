@@ -71,7 +71,7 @@ class Communities:
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """What an agent should know of the graph before it begins."""
+    """A summary of the graph for an agent, before it begins."""
 
     entities: int
     facts: int
@@ -132,7 +132,7 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What an import made, and what was known already (perhaps seen later, or more often, by now)."""
+    """The result of an import: what it made, and what was known (perhaps seen later or more often by now)."""
 
     entities_created: int
     entities_known: int
@@ -145,7 +145,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceBriefing:
-    """How much there is, how the newest memories begin, and the graph; both without what was indexed."""
+    """The numbers of a workspace, the newest memories' beginnings, and the graph; without indexed files."""
 
     stats: Stats
     memories: tuple[Passage, ...]

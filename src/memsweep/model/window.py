@@ -12,7 +12,7 @@ from memsweep.model.segment import Action, ContextSegment, PruningCandidate, Seg
 
 @dataclass(slots=True)
 class WindowState:
-    """What is kept of a window beside its segments; `config` and `focus` are what was told last."""
+    """The state of a window beside its segments; `config` and `focus` are as told last."""
 
     tokens: int = 0
     segments: int = 0
@@ -68,7 +68,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class WindowChange:
-    """What every operation on a window says: the tokens before and after, and how they were counted."""
+    """The answer of every operation on a window: the tokens before and after, and how they were counted."""
 
     tokens_before: int
     tokens_after: int
@@ -166,7 +166,7 @@ class StashPage:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a prune, a restore, a pin or a compression did; `refused` goes by id, with the reason."""
+    """The result of a prune, a restore, a pin or a compression; `refused` goes by id, with the reason."""
 
     change: WindowChange
     stashed: tuple[Gone, ...] = ()

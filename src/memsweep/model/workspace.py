@@ -23,7 +23,7 @@ class Workspace:
 
 @frozen
 class EmbeddingModel:
-    """Which model made a workspace's vectors. Vectors of two models are never mixed."""
+    """The model that made a workspace's vectors. Vectors of two models are never mixed."""
 
     name: str
     dimension: int

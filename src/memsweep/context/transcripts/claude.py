@@ -17,7 +17,7 @@ _SAYS_WHO_TYPED = (2, 1, 187)
 
 
 def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
-    """What belongs to this window, each line under its own id.
+    """Read the lines of this window, each under its own id.
 
     That a line answers the line before it is no reference here: then everything would lead to everything.
     """
@@ -64,7 +64,7 @@ def _preserved(line: Mapping[str, Any]) -> set[str]:
 
 
 def _queued_prompt(line: Mapping[str, Any]) -> str | list[Any] | None:
-    """What the person said while the model was at work."""
+    """Return the prompt that the person wrote while the model was at work."""
     attachment = line.get("attachment")
     if not isinstance(attachment, Mapping) or attachment.get("type") != "queued_command":
         return None

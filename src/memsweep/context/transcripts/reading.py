@@ -36,7 +36,7 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was read of a session file, and what has to be said of the reading."""
+    """The segments of a session file, and notes on the reading."""
 
     segments: list[ContextSegment]
     message_of: dict[str, str] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class Transcript:
 
 
 def tier_of(segment: ContextSegment) -> str:
-    """Who said a segment of a session: the person who wrote the prompt, the agent who answered, or a tool's output."""
+    """Return who said a segment of a session: the person who prompted, the agent who answered, or a tool."""
     if segment.type == "summary":
         return "agent"
     speakers = {"user": "person", "assistant": "agent"}
