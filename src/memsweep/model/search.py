@@ -37,8 +37,9 @@ KINDS: tuple[Kind, ...] = ("memory", "code", "fact", "segment")
 
 
 class HeldBack(NamedTuple):
-    """The memories that nobody recalls: expired ones, and those of `tiers` made since a moment, with indexed `files` or not.
-    Moments are microseconds.
+    """The memories that nobody recalls: expired ones, and those of `tiers` made since a moment.
+
+    With indexed `files` among them or not. Moments are microseconds.
     """
 
     tiers: tuple[str, ...] = ()
