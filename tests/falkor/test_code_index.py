@@ -10,10 +10,8 @@ from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from memsweep.store.falkor import reading
 from memsweep.store.file import portable
-from tests.support import falkor, store_files
+from tests.support import store_files
 from tests.support.engines import Home
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 FILES = {
     "app.py": "import os\n\n\ndef first():\n    return second()\n\n\ndef second():\n    return os.sep\n",

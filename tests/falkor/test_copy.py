@@ -13,10 +13,8 @@ from tests.care import stores
 from tests.care.conftest import template as template
 from tests.care.test_hostile_backups import HEADER, ROWS, SCHEMA
 from tests.falkor.both_engines import comparable
-from tests.support import falkor, store_files
+from tests.support import store_files
 from tests.support.engines import Home
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 
 @pytest.fixture

@@ -1,22 +1,11 @@
 """Killed before and after the commands of a collection on FalkorDB: all of it is done or nothing, and it is whole."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support import falkor
 from tests.support.counts import THOROUGH
 from tests.support.falkor import Server
 from tests.support.fork_server import ForkServer
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server"))
-    yield server
-    server.stop()
 
 
 def operations() -> list[str]:

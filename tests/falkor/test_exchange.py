@@ -12,11 +12,8 @@ from memsweep.errors import StoreAway, StoreError
 from memsweep.store.falkor.link import Link
 from tests.falkor.servers import Start
 from tests.faults.forks import Child
-from tests.support import falkor
 from tests.support.engines import falkor_server
 from tests.support.proxy import Proxy
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 
 @pytest.fixture

@@ -9,11 +9,8 @@ import pytest
 from memsweep.errors import StoreError
 from tests.falkor.bookkeeper import Bookkeeper
 from tests.falkor.servers import Start, opened
-from tests.support import falkor
 from tests.support.commands import run_warm
 from tests.support.counts import TIMES
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 
 @pytest.mark.soak

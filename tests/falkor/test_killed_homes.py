@@ -1,6 +1,5 @@
 """Killed while a workspace is made, deleted, restored or freed on FalkorDB: done or not begun, and no key is left."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -10,20 +9,10 @@ import pytest
 from memsweep.errors import NotFound
 from memsweep.model.memory import Workspace
 from memsweep.store.falkor.transaction import GraphHandle
-from tests.support import falkor
 from tests.support.counts import THOROUGH
 from tests.support.engines import Home
 from tests.support.falkor import Server
 from tests.support.fork_server import ForkServer
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    server = Server(tmp_path_factory.mktemp("server"))
-    yield server
-    server.stop()
 
 
 @pytest.mark.soak

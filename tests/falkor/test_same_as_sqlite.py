@@ -30,11 +30,9 @@ from memsweep.model.strategies import QUICK, WITHOUT_QUESTION
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import NOW, Link, Note, StoreSpec, Thing
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.support import falkor
 from tests.support.counts import rounds
 from tests.support.memory_disk import MEMORY_DISK
 
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 # Everything was last seen when the acts began, and they take an hour each.
 FADING = Fading(node_threshold=0.9999, edge_threshold=0.5, max_age_days=0.0)
 WHOSE = ({"source": "code_indexer"}, {"source": "code_indexer", "since": "2000-01-01"}, {"tier": "person"})

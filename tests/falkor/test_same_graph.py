@@ -7,7 +7,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -35,10 +34,8 @@ from tests.collector.random_stores import random_stores
 from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.falkor.test_same_as_sqlite import Acting
-from tests.support import falkor
 from tests.support.counts import rounds
 
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 NAMES = (*(f"Thing {number}" for number in range(4)), "New 0", "New 1", "THING  0", "cut\x01name")
 KINDS = ("knows", "calls", "CALLS", "likes")
 TYPES = ("Concept", "Rule", "")

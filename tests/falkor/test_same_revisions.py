@@ -2,15 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from memsweep.collector import collect, update
 from tests.collector.killed_at_each_step import NOTE, SECRET, SPEC, TELLING, new_text
 from tests.collector.stores import Link, Note, StoreSpec, Thing
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.support import falkor
 
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 TOLD = StoreSpec(
     notes=(
         *SPEC.notes,

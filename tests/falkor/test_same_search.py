@@ -10,10 +10,8 @@ from memsweep.app import App, Memory, make_app
 from memsweep.embed.protocol import quantise
 from memsweep.model.search import Filters
 from memsweep.settings import load_settings
-from tests.support import falkor
 from tests.support.engines import Home
 
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 Apps = tuple[App, App]
 
 

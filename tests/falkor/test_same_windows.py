@@ -4,7 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -20,10 +19,9 @@ from memsweep.store.falkor import reading, row_codec
 from memsweep.store.file import portable
 from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.support import falkor, store_files
+from tests.support import store_files
 from tests.support.counts import rounds
 
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 TYPES = ("message", "message", "code", "log", "note")
 SMALL = {"soft_tokens": 60, "hard_tokens": 140, "changes_per_step": 3, "batch": 2, "last_n": 2}
 Rows = dict[str, list[dict[str, Any]]]

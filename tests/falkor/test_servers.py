@@ -15,11 +15,8 @@ from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.link import Link
 from tests.falkor.servers import Start, end_leases, opened, texts, wait_until
-from tests.support import falkor
 from tests.support.falkor import Server, free_port
 from tests.support.warm_python import warm_python
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 # crashes
 

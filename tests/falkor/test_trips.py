@@ -12,10 +12,7 @@ from memsweep.settings import load_settings
 from memsweep.store.falkor import care_cypher, cypher, vectors
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Query
-from tests.support import falkor
 from tests.support.engines import Home, falkor_server
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
 
 
 @pytest.fixture

@@ -12,12 +12,8 @@ from memsweep.errors import BadSetting, StoreAway, StoreError
 from memsweep.settings import load_settings
 from memsweep.store.falkor.link import Link
 from tests.falkor.servers import Start, opened, texts, wait_until
-from tests.support import falkor
 from tests.support.falkor import SentinelProcess, Server, free_port
 from tests.support.proxy import Proxy, certificate
-
-pytestmark = pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-
 
 # TLS
 
