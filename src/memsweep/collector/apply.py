@@ -129,7 +129,7 @@ def move(tx: Changes, selected: Selected, plan: int, removal: Removal, beside: O
 
 
 class OtherChanges:
-    """What goes or changes beside memories and the graph, read before anything is written."""
+    """The changes beside memories and the graph, read before anything is written."""
 
     def __init__(
         self, tx: Changes, selected: Selected, removal: Removal, segments: Sequence[tuple[int, int]] = ()
@@ -161,7 +161,7 @@ _GONE = "gone since the plan was made"
 
 
 class Staying:
-    """What becomes of the memories in a plan that stay as something else; decided when it is made."""
+    """The changes of memories in a plan that stay as something else; decided when it is made."""
 
     def __init__(
         self,

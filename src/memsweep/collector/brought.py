@@ -1,4 +1,4 @@
-"""What an origin brought, and what is left of facts and memories without it. Reads first, decides in plain Python."""
+"""Find the contributions of an origin, and what is left of facts and memories without it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def wanted_by(strategy: str, origin: object) -> OriginFilter | None:
-    """Whose things a strategy is asked to take back."""
+    """Return the filter of what a strategy is asked to take back."""
     if strategy == "origin":
         return make_wanted(origin)
     if origin is not None:

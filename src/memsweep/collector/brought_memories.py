@@ -1,4 +1,4 @@
-"""What an origin said, said again and updated: which memories go with it, and what others are without it."""
+"""Find the memories that an origin said or updated: which go with it, and what the others are without it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class BroughtMemories:
         self.going = {key for key in nothing_left if self._rows[key].trash is None}
 
     def gone(self, ended: Ended) -> dict[int, MemoryGone]:
-        """What goes, with what it may not have should somebody else say it again. Else its links wait with it."""
+        """Return the memories that go, with acts and links that are not theirs if somebody else says them again."""
         found = {key: MemoryGone(frozenset(self._gone.get(key, ())), {}, {}) for key in self.going}
         for (old, new), bases in ended.items():
             if old in found and found[old].acts:
@@ -57,7 +57,7 @@ class BroughtMemories:
         return found
 
     def staying(self, ended: Ended) -> Iterator[MemoryWithout]:
-        """What is another without it, also in the trash if somebody else says it, too."""
+        """Yield the memories that differ without it, also in the trash if somebody else says them, too."""
         keys = self._staying
         mentions = self._lost_mentions(keys)
         links = self._links_that_end(ended)
@@ -87,7 +87,7 @@ class BroughtMemories:
         return found
 
     def _goes(self, key: int, made: Collection[int]) -> bool:
-        """Whether nobody else says it, or its earlier text was purged."""
+        """Return whether nobody else says it, or its earlier text was purged."""
         if not self._journal[key]:
             return key in made
         if not self._gone.get(key):
@@ -98,7 +98,7 @@ class BroughtMemories:
         return (key, text) not in self._texts
 
     def _is_said_anew(self, key: int, going: Collection[int]) -> bool:
-        """Whether a memory that stays says what it would say again."""
+        """Return whether a memory that stays says what it would say again."""
         row = self._rows[key]
         text = self._text_without(key) if self._gone.get(key) and row.trash is None else None
         if text is None or text == row.content_hash.hex():
@@ -110,7 +110,7 @@ class BroughtMemories:
         return None if state is None else state.text
 
     def _lost_mentions(self, keys: Collection[int]) -> dict[int, list[MentionAt]]:
-        """What only those handed in as mentioned in the texts that stay."""
+        """Return the mentions in the texts that stay that only those origins passed."""
         found: dict[int, list[MentionAt]] = defaultdict(list)
         entities = Entities(self._tx, entities_of(act for key in keys for act in self._journal[key]))
         lost = {key: self._lost(self._journal[key], self._rows[key], entities) for key in keys}
@@ -122,7 +122,7 @@ class BroughtMemories:
         return found
 
     def _is_older(self, mention: MentionAt, entities: Entities) -> bool:
-        """Whether it was handed in before acts were written down, which say it otherwise."""
+        """Return whether it was passed before acts were written down, which say it otherwise."""
         if not self._origins or mention.origin not in self._origins:
             return False
         place = (mention.position, mention.entity)
@@ -149,7 +149,7 @@ def said_in_place_of(tx: Changes, memory: MemoryText, besides: Collection[int]) 
 
 
 def ended_links(tx: Changes, wanted: OriginFilter, origins: Collection[int] | None) -> Ended:
-    """What was said to be superseded by those who are taken back."""
+    """Return the links that only those who are taken back had stated."""
     if wanted.source is not None:
         return {}
     ended: dict[Pair, Bases] = {}
@@ -164,7 +164,7 @@ def ended_links(tx: Changes, wanted: OriginFilter, origins: Collection[int] | No
 
 
 def _went_before(row: MemoryText | None, origins: Collection[int] | None) -> bool:
-    """Whether a memory is theirs, and in the trash already: its links wait there with it."""
+    """Return whether a memory is theirs, and in the trash already: its links wait there with it."""
     return row is None or (row.trash is not None and (origins is None or row.origin in origins))
 
 

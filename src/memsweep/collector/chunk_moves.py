@@ -1,4 +1,4 @@
-"""Where merges, splits and retractions wrote down that a chunk mentions something: it follows the text.
+"""Keep the notes of merges, splits and retractions on a chunk's mentions with its text.
 
 A memory that is written anew gets new chunks. A redaction and its undo give it one for each that it had, so what was
 moved in the old ones is taken back in the new. An earlier text waits in a revision with what was written down of it.
@@ -35,7 +35,7 @@ def noted(tx: Changes, pieces: Mapping[int, Sequence[Piece]]) -> dict[int, list[
 
 
 def follow(tx: Changes, pieces: Iterable[Piece], chunks: Iterable[int]) -> None:
-    """What is written down of pieces is about these chunks now."""
+    """Make the notes on pieces be about these chunks."""
     moves = [
         move._replace(a=chunk, b=None if move.kind == SPLIT_MENTION else move.b)
         for piece, chunk in zip(pieces, chunks, strict=False)
@@ -53,7 +53,7 @@ def known(move: Move) -> tuple[int, str, int, int | None]:
 def places_now(
     tx: Changes, pieces: Iterable[Piece], receipts: Collection[int]
 ) -> dict[tuple[int, str, int, int | None], int]:
-    """Where what these receipts wrote down of pieces is, which is still about the chunks that they were."""
+    """Return the places of what these receipts noted of pieces, where it still is about the same chunks."""
     chunks = {move.a for piece in pieces for move in piece.noted}
     found = tx.moves.of(receipts, _MENTIONS, about=chunks) if receipts and chunks else []
     return {known(move): move.place for move in found}
@@ -81,7 +81,7 @@ def without_undone(piece: Piece, undone: Collection[int], gone: Collection[int])
 
 
 def _before(move: Move) -> tuple[int | None, int | None, int | None]:
-    """What a chunk mentioned before a move, and whose mention that was; what it mentions only since then."""
+    """Return the mention before a move, its origin, and the mention that is there only since the move."""
     if move.kind == SPLIT_MENTION:
         return move.c, None, move.b
     if move.kind == UNMENTIONED:

@@ -1,4 +1,4 @@
-"""What a verdict on one thing must see, and no more: asking all rules about everything takes seconds.
+"""Read what a verdict on one thing must see, and no more: asking all rules about everything takes seconds.
 
 Each rule judges a memory by its own row, by what superseded it, and by the memories that say the same; the last are
 looked up by their rarest words. An entity that a memory mentions which no rule takes is alive for every rule.
@@ -68,7 +68,7 @@ def _together(one: Survey, other: Survey) -> Survey:
 
 
 def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> Survey | None:
-    """What is told of an entity, if a memory mentions it that no rule takes; else None."""
+    """Return the survey of an entity that a memory mentions which no rule takes; else None."""
     own = rows.survey_of([], [key])
     for memory in _newest(own.mentions, key) if own.entities else ():  # it may have gone just now
         survey = around_memory(rows, memory)

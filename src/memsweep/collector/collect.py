@@ -61,7 +61,7 @@ _LET_GO = 100
 
 @dataclass(frozen=True, slots=True)
 class CollectorDependencies:
-    """What the collector needs of the world, and its settings."""
+    """The dependencies of the collector, and its settings."""
 
     store: Collector
     workspace_id: str
@@ -106,7 +106,7 @@ class CollectorDependencies:
 
 @dataclass(frozen=True, slots=True)
 class Safety:
-    """Whether given memories may be deleted from a workspace."""
+    """The answer whether given memories may be deleted from a workspace."""
 
     is_safe: bool
     warnings: tuple[str, ...]
@@ -175,7 +175,7 @@ def over_cap_of(tools: CollectorDependencies, plan_id: str) -> str:
 
 
 def plan_items(tools: CollectorDependencies, plan_id: str, offset: int, limit: int) -> list[PlanView]:
-    """What a saved plan would remove, and why."""
+    """Return the items that a saved plan would remove, with the reason of each."""
     with tools.store.reading() as rows:
         saved, _ = plans.load(rows, plan_id)
         return plans.views(rows.items, rows.plans.items(saved.key, offset, limit))
@@ -293,7 +293,7 @@ def purge(tools: CollectorDependencies, older_than_days: float, *, confirm: bool
 
 
 def validate_deletion_safety(tools: CollectorDependencies, memory_ids: Sequence[str]) -> Safety:
-    """Whether all of these memories are there to be deleted, and what to think of before."""
+    """Return whether all of these memories are there to be deleted, and what to think of before."""
     known = tools.store.memory_keys(memory_ids)
     blocked = tuple(uid for uid in memory_ids if uid not in known)
     warnings = [f"Memory {uid} not found" for uid in blocked]

@@ -1,4 +1,4 @@
-"""Which indexed files are absent from the disk now: three answers, of which only one is garbage."""
+"""Find the indexed files that are absent from the disk: three answers, of which only one is garbage."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def unseen_roots(places: Iterable[Place]) -> dict[str, int]:
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """What a look at all files has seen before anybody has to wait; those of a plan are looked for once more."""
+    """A look at all files before anybody has to wait; those of a plan are looked for once more."""
 
     places: Sequence[Place] = ()
     doubts: Mapping[int, str] = field(default_factory=dict)
 
     def kept(self, items: Sequence[PlanItem]) -> dict[int, str]:
-        """Which memories of a plan may not go after all, since their files are not certainly gone, and why.
+        """Return the memories of a plan that may not go, since their files are not certainly gone, with the reason.
 
         Asked in the transaction of an apply. Where time does not allow a second look, the first decides.
         """

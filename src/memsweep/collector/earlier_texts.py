@@ -73,7 +73,7 @@ def _without(piece: Piece, position: int, lost: Collection[Place]) -> Piece:
 
 
 class Entities:
-    """Which entities chunks that come back speak of: one that was merged is another now, one in the trash returns."""
+    """The entities of chunks that come back: a merged one is another now, one in the trash returns."""
 
     def __init__(self, tx: Changes, keys: Collection[int]) -> None:
         found = tx.entities.at(keys) if keys else {}
@@ -89,7 +89,7 @@ class Entities:
 
     @property
     def standing(self) -> dict[int, int]:
-        """What stands for each that is still there."""
+        """Return the present entity of each that is still there."""
         return {key: row.key for key, row in self._of.items()}
 
     def now(self, key: int) -> int:
@@ -140,7 +140,7 @@ class ComingBack(Entities):
 
 
 def _kept(tx: Changes, row: EntityRecord, merged: Mapping[int, int], steps: list[Move]) -> EntityRecord:
-    """What merges kept in place of an entity, and what they have to know of a mention of it."""
+    """Return the entity that merges kept in place of one; add to `steps` the merges of a mention of it."""
     while row.trash is not None and row.trash in merged:
         found = tx.entities.at([merged[row.trash]])
         if not found:

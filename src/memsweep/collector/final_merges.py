@@ -39,7 +39,7 @@ class FinalMerges:
         return freed_with(held, self._moved_ends(self.targets.keys(), keys), self._receipts)
 
     def stated_by_none_but(self, memories: Set[int]) -> set[int]:
-        """What merges that stand put away, and would come back without anybody who states it."""
+        """Return relations put away by standing merges that nobody else would state if they came back."""
         rows = self._tx.relations.trashed_by(self._standing) if memories and self._standing else []
         found = self._tx.relations.sources({each.key for each in rows if not each.explicit})
         return {each.relation for each in found} - {each.relation for each in found if each.memory not in memories}
@@ -65,7 +65,7 @@ class FinalMerges:
         return [MovedEnd(move.receipt, move.kind, move.a, move.b) for move in moves if move.b is not None]
 
     def finish(self, entities: Set[int]) -> None:
-        """What was merged into what is gone has been merged into what was kept; names go back to where they were."""
+        """Redirect merges into what is gone to what was kept; names go back to where they were."""
         if not self._standing | self._splits:
             return
         if self._final:

@@ -1,4 +1,4 @@
-"""What happened to a memory or an entity, from the audit log; also when nothing else of it is left."""
+"""Tell the history of a memory or an entity from the audit log; also when nothing else of it is left."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def audit_page(store: Collector, asked: AuditQuery, limit: int, cursor: str | No
 
 
 def verdict_on_lost(item_id: str, history: Sequence[AuditEvent], never_again: Collection[str]) -> Verdict | None:
-    """What can be said of an id that is in the log only; None if that is no memory's and no entity's."""
+    """Return the verdict on an id that is in the log only; None if that is no memory's and no entity's."""
     own = next((kind for prefix, kind in _OWN.items() if is_own_id(item_id, prefix)), None)
     named = any(item_id in event.ids or (own and event.subject == item_id) for event in history)
     if not named and item_id not in never_again:

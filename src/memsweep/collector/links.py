@@ -1,4 +1,4 @@
-"""Who said that one memory supersedes another is taken back, and given back. Reads and decides first, writes last."""
+"""Take back, and give back, the statements that one memory supersedes another. Decide first, write last."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LINK = "link"
 
 
 class LinksWithout:
-    """What is left of the links that a plan names; decided when it is made."""
+    """The rest of the links that a plan names; decided when it is made."""
 
     def __init__(self, tx: Changes, items: Sequence[PlanItem]) -> None:
         gone = {
@@ -63,7 +63,7 @@ class LinksAgain:
 
     @property
     def older(self) -> set[int]:
-        """What is superseded again."""
+        """Return the memories that are superseded again."""
         return {link.pair[0] for link in self._links}
 
     def write(self, tx: Changes) -> None:

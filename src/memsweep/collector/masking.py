@@ -1,4 +1,4 @@
-"""What is stored, with marks in place of the secrets in it. Pure."""
+"""Mask stored values: marks in place of the secrets in them. Pure."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def numbered(values: Mapping[str, Any], number: int) -> dict[str, Any]:
 
 
 def _with_pieces(value: Any, gate: Masking) -> Any:
-    """What a memory was: a secret may begin in one chunk and end in the next."""
+    """Return an earlier memory masked: a secret may begin in one chunk and end in the next."""
     if not isinstance(value, Mapping) or not value.get("pieces"):
         return value
     secrets = found_in(value["text"]) | gate.known.within(value["text"])
@@ -119,7 +119,7 @@ def _without(text: str, secrets: Mapping[str, str], gate: Gate) -> str:
 
 
 def _without_ends(text: str, secret: str, kind: str) -> str:
-    """Where a chunk ends in the middle of a secret, or begins there."""
+    """Return a chunk without the part of a secret that it begins or ends with."""
     for size in range(min(len(secret) - 1, len(text)), _SHORTEST - 1, -1):
         if text.endswith(secret[:size]):
             text = text[:-size] + mark(kind)
@@ -129,7 +129,7 @@ def _without_ends(text: str, secret: str, kind: str) -> str:
 
 
 def _moved(before: Piece, after: Piece, text: str, known: Known) -> Piece:
-    """Where a chunk begins in a text that has become longer or shorter before it."""
+    """Return a piece with its start in a text that has become longer or shorter before it."""
     if not text.startswith(before.text, before.start):
         return after
     return after._replace(start=len(known.redacted(text[: before.start], keep_lines=True)[0]))

@@ -1,4 +1,4 @@
-"""How sure an entity is without one of the merges and splits that made it surer. Reads and decides."""
+"""Compute the confidence of an entity without one of the merges and splits that raised it. Reads and decides."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def weakened(tx: Changes, kept: EntityRecord, receipt: int) -> tuple[EntityRecor
 
 
 def _given(tx: Changes, merges: Collection[int]) -> dict[int | None, list[tuple[Any, ...]]]:
-    """What the entities brought that merges took in, by entity, and by merge as a negative number."""
+    """Return the strengths of the entities that merges took in, by entity, and by merge as a negative number."""
     found: dict[int | None, list[tuple[Any, ...]]] = defaultdict(list)
     for source in tx.entities.trashed_by(merges) if merges else ():
         assert source.trash is not None

@@ -34,7 +34,7 @@ Key = tuple[Kind, int]
 
 
 class Part(NamedTuple):
-    """What is left of a plan, what was spared, and what stays with that."""
+    """The parts of a plan: what is left, what was excluded, and what stays with that."""
 
     left: tuple[PlanItem, ...]
     spared: tuple[PlanItem, ...]
@@ -79,7 +79,7 @@ def _checked(exclude: Collection[str]) -> set[str]:
 
 
 def _keys_of(rows: ItemRows, plan: Plan, items: Sequence[PlanItem], wanted: set[str]) -> set[Key]:
-    """Whose ids these are; an id that is not in the plan is refused."""
+    """Return the keys of these ids; an id that is not in the plan is refused."""
     kinds = {kind: [item.key for item in items if item.kind == kind] for kind in _NAMED}
     ids = rows.ids({kind: keys for kind, keys in kinds.items() if keys})
     known = {uid: key for key, uid in ids.items()}
@@ -120,7 +120,7 @@ def _facts_of(tx: Changes, left: Sequence[PlanItem], spared: Sequence[PlanItem])
 
 
 def _still_ended(rows: ItemRows, facts: Sequence[PlanItem], staying: set[int]) -> set[int]:
-    """What would hold again beside a fact of the same subject that stays, and may have taken its place."""
+    """Return the facts that would hold again beside one that stays and may have taken their place."""
     again = {item.key for item in facts if item.reason == "holds_again"}
     ends = {key: row.belongs_to[0] for (_, key), row in rows.live({"relation": again | staying}).items()}
     subjects = {ends[key] for key in staying & ends.keys()}
@@ -164,7 +164,7 @@ def _draft(rows: ItemReads, plan: Plan, part: Part, earlier: Collection[Key]) ->
 
 
 def _young(rows: ItemReads, plan: Plan, items: Sequence[PlanItem]) -> int:
-    """How many were new when the plan was made."""
+    """Return how many were new when the plan was made."""
     kinds: tuple[Kind, ...] = ("memory", "entity")
     wanted = {kind: {item.key for item in items if item.kind == kind} for kind in kinds}
     described = rows.describe({kind: keys for kind, keys in wanted.items() if keys})

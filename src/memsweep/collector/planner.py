@@ -57,7 +57,7 @@ def capped_by_plan(strategy: str) -> tuple[Kind, ...]:
 
 
 class Part(NamedTuple):
-    """How much of what was found a plan takes: about `at_most` things, and none that is not among `only`."""
+    """The part of the findings that a plan takes: about `at_most` things, and none that is not among `only`."""
 
     at_most: int | None = None
     only: Collection[tuple[Kind, int]] | None = None
@@ -76,7 +76,7 @@ WHOLE = Part()
 
 
 def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str, part: Part = WHOLE) -> PlanDraft:
-    """What a strategy names, or a part of it."""
+    """Return the draft of what a strategy names, or a part of it."""
     return plan_of(survey, _found(survey, strategy, options).values(), options, workspace_id, part)
 
 
@@ -89,7 +89,7 @@ def decide(survey: Survey, strategy: str, options: Options, workspace_id: str, p
 def decide_together(
     survey: Survey, strategies: Iterable[str], options: Options, workspace_id: str
 ) -> tuple[PlanDraft, dict[str, int]]:
-    """What several strategies name, as one plan, and how much each of them does."""
+    """Return what several strategies name, as one plan, and how much each of them names."""
     found: dict[tuple[Kind, int], Found] = {}
     named_by = {}
     for strategy in strategies:
@@ -173,7 +173,7 @@ def refuse_over_cap(
 
 
 def check_roots(survey: Survey, strategy: str, options: Options) -> None:
-    """Where nothing at all is a root, the mentions are lost rather than all entities dead.
+    """Refuse a plan where nothing at all is a root: then the mentions are lost rather than all entities dead.
 
     A handful of entities may well be dead together; beyond that an empty root set is an error.
     """
@@ -215,7 +215,7 @@ class _Rows(NamedTuple):
 
 
 def _sorted_out(found: Iterable[Found], rows: _Rows, options: Options) -> tuple[list[Found], list[Protected]]:
-    """What may be taken, and what may not."""
+    """Return the items that may be taken, and the protected ones."""
     chosen, protected = [], []
     for item in found:
         if reason := _objection(item, rows, options):

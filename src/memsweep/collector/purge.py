@@ -56,7 +56,7 @@ def close(
 
 
 class Freeing:
-    """What leaves with some receipts, decided when it is made.
+    """The data that leaves with some receipts, decided when it is made.
 
     `held` is theirs; without receipts it goes to the trash in the same transaction. What another receipt's memories
     state or mention is that receipt's now, or its undo would miss it.
@@ -96,7 +96,7 @@ class Freeing:
         tx.acts.free(self._receipts)
 
     def _held_revisions(self, tx: Changes) -> set[int]:
-        """What the receipts hold, and all that things were that leave for good."""
+        """Return the revisions of the receipts, and of all that leaves for good."""
         found = tx.revisions.of_receipts(self._receipts) if self._receipts else []
         gone = {"entity": self.gone.entities, "relation": self.gone.relations, "segment": self._segments(tx)}
         for kind, keys in gone.items():
@@ -107,7 +107,7 @@ class Freeing:
         return tx.segments.held_by(self._receipts) if self._receipts else set()
 
     def _withdrawn(self, tx: Changes) -> set[int]:
-        """What only earlier texts of the memories stated, which have left with an update."""
+        """Return the relations that only earlier texts stated, which have left with an update."""
         holders = {key: each.receipt for each in self._earlier for key in each.before["states"]}
         rows = tx.relations.at(holders) if holders else []
         return {row.key for row in rows if row.trash == holders[row.key]}

@@ -113,7 +113,7 @@ def totals_of(items: Iterable[PlanItem]) -> Totals:
 def _masked(
     rows: WorkspaceReads, items: Sequence[PlanItem], known: Known
 ) -> tuple[dict[int, _Looked], dict[Item, _Masked]]:
-    """What a plan names, without its secrets."""
+    """Return the memories and records of a plan, without their secrets."""
     keys = [item.key for item in items if item.kind == "memory"]
     texts, pieces = rows.texts.at(keys), rows.texts.pieces(keys)
     memories = {key: _Looked(row, pieces[key], masked_memory(row, pieces[key], known)) for key, row in texts.items()}
@@ -154,7 +154,7 @@ def _with_vectors(looked: _Looked, vectors: Mapping[str, bytes]) -> _Looked:
 
 
 class _Redaction:
-    """What of a plan is redacted, decided when it is made: what is still as it was looked at."""
+    """The redaction of a plan, decided when it is made: of all that is still as it was looked at."""
 
     def __init__(
         self,
@@ -228,7 +228,7 @@ class _Redaction:
             self._records["revision", each.key] = _Masked(known.before, values)
 
     def _follow_acts(self, tx: Changes) -> None:
-        """Who said a text has said the redacted one now: acts know texts by their hashes."""
+        """Let acts say the redacted texts: they know texts by their hashes."""
         texts = {(key, each.before.text): self._after[key].text for key, each in self._memories.items()}
         for memory, before, after in self._redacted_revisions(tx):
             texts[memory, before] = after
@@ -286,7 +286,7 @@ def _is_done(item: PlanItem, done: Iterable[Item]) -> bool:
 
 
 def _masked_moves(tx: Changes, names: Mapping[str, str], known: Known) -> list[tuple[Move, Move]]:
-    """What merges wrote down of names, before and after; `names` as they are compared, which no rule knows."""
+    """Return the notes of merges on names, before and after; `names` are in the compared form, which no rule knows."""
     moves = tx.moves.of({*tx.moves.targets(), *tx.moves.splits()}, _NAMED)
     masked = (
         (move, Masking(known).json([names.get(move.said[0], move.said[0]), *move.said[1:]], "")) for move in moves

@@ -23,7 +23,7 @@ _ENDS = ("subject", "object")
 
 
 def take_back(tx: Changes, receipt: int) -> Rejoin | None:
-    """What undoing the split of a receipt does, if it was one."""
+    """Return the undo of the split of a receipt; None if it was none."""
     moves = tx.moves.of([receipt])
     head = next((move for move in moves if move.kind == SPLIT), None)
     if head is None or head.b is None:
@@ -88,14 +88,14 @@ class Rejoin:
         raise Conflict(f"{why}. Nothing was changed.", hint=hint)
 
     def _refuse_later_splits(self) -> None:
-        """What was split off the new entity again goes back to it first."""
+        """Refuse while a later split of the new entity stands: its part has to come back first."""
         splits = self._tx.moves.splits()
         again = [receipt for receipt, parts in splits.items() if parts.old == self._parts.new]
         if again:
             self._refuse("a part of it was split off once more", max(again))
 
     def _refuse_merged(self, was: Collection[int]) -> None:
-        """What a later merge made one with either of the two, or joined to what was moved, cannot be told apart."""
+        """Refuse after a later merge of either of the two, or of what was moved: it cannot be told apart."""
         targets = self._tx.moves.targets()
         held = {each.trash for each in self._set.relations.values()}
         named = {*self._parts, *was}
@@ -124,7 +124,7 @@ class Rejoin:
         return moving
 
     def _handed_on(self) -> list[Move]:
-        """What a later split took from the new entity goes back to where it would be without this one."""
+        """Return the moves of later splits of the new entity, as they would be without this one."""
         was = {(move.kind, move.a): move.c for move in self._moves if move.kind != SPLIT}
         later = [receipt for receipt in self._tx.moves.splits() if receipt > self._receipt]
         found = self._tx.moves.of(later, (*SPLIT_ENDS, SPLIT_MENTION), about={a for _, a in was}) if later else []
@@ -142,7 +142,7 @@ class Rejoin:
         return [Mention(chunk, was) for chunk, was in back if was is not None], dropped
 
     def _is_left_empty(self) -> bool:
-        """Whether nothing is left at the new entity, live or in the trash; what came to it since keeps it."""
+        """Return whether nothing is left at the new entity, live or in the trash; what came to it since keeps it."""
         tx, new = self._tx, self._parts.new
         facts = [each for each in tx.relations.touching([new]) if each.key not in self.relations]
         mentions = {*tx.mentions.of([new])} - {*self._dropped}
@@ -159,7 +159,7 @@ class Rejoin:
         return self._entities[self._parts.new]
 
     def _name_back(self) -> list[Alias]:
-        """What the name stood for before, if nothing has it now and that is still meant."""
+        """Return the name's old meaning, if nothing has the name now and that is still meant."""
         found = [move for move in self._moves if move.kind == SPLIT_NAME]
         if not found or not self._is_empty:
             return []

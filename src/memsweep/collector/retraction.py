@@ -24,7 +24,7 @@ _FALLBACK = "fallback"
 
 
 class Retraction:
-    """What becomes of the facts in a plan that fall back; decided when it is made."""
+    """The changes of facts in a plan that fall back; decided when it is made."""
 
     def __init__(
         self, tx: Changes, items: Iterable[PlanItem], going: Collection[int] = (), retracted: Iterable[PlanItem] = ()
@@ -77,7 +77,7 @@ class Retraction:
 
 
 class Restatement:
-    """What becomes of the facts that a receipt let fall back, once it is undone."""
+    """The changes of facts that a receipt let fall back, once it is undone."""
 
     def __init__(self, tx: Changes, receipt: int) -> None:
         self._receipt = receipt
@@ -128,14 +128,14 @@ class Restatement:
 
 
 def held_elsewhere(tx: Changes, held: Mapping[str, int | None]) -> list[tuple[str, str]]:
-    """What is said of things in the trash, by their ids and the receipts that hold them: what brings them back."""
+    """Return for things in the trash, by id and holding receipt, what brings them back."""
     receipts = tx.receipts.at({key for key in held.values() if key is not None}) if held else {}
     ways = {key: f"undoing {row.id}" if row.undone_at is None else "recovering it" for key, row in receipts.items()}
     return [(uid, f"it is in the trash; {ways[key]} brings it back") for uid, key in held.items() if key in ways]
 
 
 def _said_without(acts: Sequence[Contribution], holder: int | None) -> FactState | None:
-    """What a fact is without what its holder took back; nothing if nobody else states it, or it is no retraction's.
+    """Return a fact without what its holder took back; None if nobody else states it, or it is no retraction's.
 
     What is older than its journal may be what was taken back.
     """

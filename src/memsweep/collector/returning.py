@@ -1,4 +1,4 @@
-"""What comes back with a receipt, or with one item, and what has been made again meanwhile.
+"""Restore the content of a receipt, or one item, beside all that was made again meanwhile.
 
 What a memory that comes back mentions or states comes with it, also if a later receipt took that: undoing
 two receipts gives the same in either order, and nothing that lives waits for a purge.
@@ -36,7 +36,7 @@ _PLAIN = name_key(DEFAULT_TYPE)
 
 
 class SaidAgain(NamedTuple):
-    """What lies in the trash of other retractions, and is said again by the acts that a receipt gives back."""
+    """The items in the trash of other retractions that the acts of a receipt say again."""
 
     memories: frozenset[int] = frozenset()
     as_they_were: frozenset[int] = frozenset()
@@ -101,7 +101,7 @@ class Returning:
 
     @property
     def changes(self) -> bool:
-        """Whether anything comes back, or is kept elsewhere from now on."""
+        """Return whether anything comes back, or is kept elsewhere from now on."""
         return bool(
             self.totals != Totals()
             or self._namesake_of
@@ -113,13 +113,13 @@ class Returning:
         )
 
     def has(self, wanted: Selection) -> bool:
-        """Whether all of it comes back."""
+        """Return whether all of it comes back."""
         kept = wanted.memories <= self._memories and wanted.entities <= self._entities
         return kept and wanted.relations <= self._relations
 
     @property
     def relations(self) -> Set[int]:
-        """Those that come back."""
+        """Return the relations that come back."""
         return self._relations
 
     def write(self, tx: Changes) -> None:
@@ -210,7 +210,7 @@ class Returning:
         return {key: each for key, each in picked.items() if key not in apart}
 
     def _own_stated(self) -> list[RelationRecord]:
-        """What the memories that come back state, and this receipt holds; and what its acts state."""
+        """Return the receipt's relations that its returning memories state; and those that its acts state."""
         stated = {relation for relation, memory, _ in self._sources if memory in self._memories}
         waiting = {relation for relation, _, lives in self._sources if not lives}
         acted = [each for each in self._own if each.key in self._said.stated and each.invalid_at is None]
@@ -218,7 +218,7 @@ class Returning:
         return [each for each in self._own if each.key in stated]
 
     def _own_relations(self) -> list[RelationRecord]:
-        """What the receipt holds, or is asked for; and what is said again, as it will be."""
+        """Return the relations of the receipt, or those asked for; and those said again, as they will be."""
         if self._only is not None:
             return self._tx.relations.at(self._only.relations)
         facts = self._said.facts
@@ -268,7 +268,7 @@ class Returning:
         return back
 
     def _at_its_ends(self, relation: RelationRecord) -> RelationRecord:
-        """Where a relation is once the merge was taken apart and namesakes have taken over."""
+        """Return a relation at its ends once the merge was taken apart and namesakes have taken over."""
         apart = self._apart.relations.get(relation.key) if self._apart else None
         ends = relation.ends if apart is None else apart.ends
         subject, target = self._namesake_of.get(ends[0], ends[0]), self._namesake_of.get(ends[1], ends[1])
@@ -281,7 +281,7 @@ class Returning:
         return live | self._apart.entities if self._apart else live
 
     def _sourced(self, picked: Set[int]) -> dict[int, bool]:
-        """Whether something that lives, or comes back, states a relation; nothing for those that nobody states."""
+        """Return whether something that lives, or comes back, states a relation; unstated ones are absent."""
         others = self._tx.relations.sources(picked - {each.key for each in self._own})
         self._sources = [*self._sources, *others]
         found: dict[int, bool] = defaultdict(bool)
@@ -312,7 +312,7 @@ class Returning:
         return alone | settled.back
 
     def _restate(self, rivals: Sequence[RelationRecord], live: Sequence[RelationRecord], settled: Settled) -> None:
-        """Who states a relation that stays in the trash states the one that says the same and lives.
+        """Hand the sources of a relation that stays in the trash to the live one that says the same.
 
         Not where a merge has brought the two together: undoing that tells them apart again.
         """
@@ -354,7 +354,7 @@ class Returning:
         ]
 
     def _moved_ends(self, relations: Sequence[RelationRecord]) -> dict[int, tuple[MovedEnd, ...]]:
-        """What other merges that stand have done to the ends of relations."""
+        """Return the moves of relations' ends by other merges that stand."""
         found: dict[int, tuple[MovedEnd, ...]] = defaultdict(tuple)
         if not relations or not self._standing:
             return found
@@ -364,7 +364,7 @@ class Returning:
         return found
 
     def _undone(self, receipts: set[int]) -> set[int]:
-        """What receipts that were undone still hold has been waiting for this one."""
+        """Return the receipts that were undone: what they still hold has been waiting for this one."""
         return {key for key, row in self._tx.receipts.at(receipts).items() if row.undone_at is not None}
 
     def _hand_on(self, waiting: Sequence[RelationRecord], live: set[int]) -> None:
@@ -382,7 +382,7 @@ class Returning:
                 self.conflicts.append((each.id, f"an end of it is in the trash; undoing {other} brings both back"))
 
     def _join(self) -> None:
-        """What says the same as something that a merge keeps away is strengthened, as the merge would have done."""
+        """Strengthen what says the same as something that a merge keeps away, as the merge would have done."""
         joins = [(each.merge, each.kept, each.relation.key) for each in self._put_away if each.kept is not None]
         if not joins:
             return
@@ -393,7 +393,7 @@ class Returning:
 
 
 def _is_alone(relation: RelationRecord, contested: Set[Place]) -> bool:
-    """Whether nothing else says the same, and it is no fact between two that may be one now."""
+    """Return whether nothing else says the same, and it is no fact between two that may be one now."""
     if relation.subject == relation.object:
         return False
     return relation.invalid_at is not None or relation.place not in contested

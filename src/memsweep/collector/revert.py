@@ -48,7 +48,7 @@ class _Back(NamedTuple):
 
 
 class Reverting:
-    """What comes back of a receipt's revisions, decided when it is made; the rest is left alone and said."""
+    """The undo of a receipt's revisions, decided when it is made; the rest is left alone and said."""
 
     def __init__(self, tx: Changes, receipt: int, doing: Operation, embed: Embed) -> None:
         self._tx, self._doing = tx, doing
@@ -82,7 +82,7 @@ class Reverting:
 
     @property
     def memories(self) -> set[int]:
-        """Those of them, by key."""
+        """Return the keys of those that are memories."""
         return {each.now.key for each in self._back if not each.is_redaction}
 
     @property
@@ -90,7 +90,7 @@ class Reverting:
         return [each.now.id for each in self._back]
 
     def write(self, tx: Changes, receipt: int) -> None:
-        """What was there until now is held by a receipt of its own, but for marks in place of secrets."""
+        """Write them; the state until now gets a receipt of its own, but for marks in place of secrets."""
         at = to_micros(self._doing.now)
         tx.revisions.drop([each.revision.key for each in self._back])
         tx.revisions.add(
@@ -106,7 +106,7 @@ class Reverting:
         tx.relations.write(self._restated)
 
     def _given_up(self, each: _Back) -> dict[str, Any]:
-        """What a memory is until now."""
+        """Return the state of a memory until now."""
         return before_of(each.now, each.after, self._now.get(each.now.key), self._model)
 
     def _pick(self, revisions: Sequence[Revision]) -> list[_Back]:

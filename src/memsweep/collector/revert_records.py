@@ -23,7 +23,7 @@ PEOPLES = ("entity", "relation", "segment")
 
 
 class RecordsBack:
-    """What comes back of a receipt's revisions that are none of a memory."""
+    """The undo of a receipt's revisions that are none of a memory."""
 
     def __init__(self, tx: Changes, revisions: Sequence[Revision]) -> None:
         self._tx = tx
@@ -60,7 +60,7 @@ class RecordsBack:
         return next((each.before["text"] for each in revisions if each.before["after"] == now), "")
 
     def _moves_back(self, revisions: Sequence[Revision]) -> list[Move]:
-        """Those of merges that still stand, as the redaction left them."""
+        """Return the moves of merges that still stand, as the redaction left them."""
         old = {(move.receipt, move.place): (move, each.before["after"]) for each in revisions
                for move in (Move(*each.before["move"]),)}  # fmt: skip
         there = self._tx.moves.of({receipt for receipt, _ in old}) if old else []

@@ -41,7 +41,7 @@ def groups(tools: CollectorDependencies, plan_id: str, offset: int, limit: int, 
 
 
 def previews(tools: CollectorDependencies, strategies: Sequence[str], limit: int) -> list[Preview]:
-    """What each of these strategies would take now, from one survey; nothing is saved."""
+    """Return what each of these strategies would take now, from one survey; nothing is saved."""
     needs = frozenset(need for strategy in strategies for need in needs_of(strategy))
     for strategy in strategies:
         wanted_by(strategy, None)  # which refuses what only a question can decide
@@ -51,7 +51,7 @@ def previews(tools: CollectorDependencies, strategies: Sequence[str], limit: int
 
 
 def compare(tools: CollectorDependencies, earlier: str, later: str, limit: int) -> PlanDifference:
-    """What the later plan names that the earlier one does not, and the other way round: up to `limit` of each."""
+    """Return the items that one plan names and the other does not, both ways: up to `limit` of each."""
     with tools.store.reading() as rows:
         sides = [rows.plans.items(plans.load(rows, plan_id)[0].key) for plan_id in (earlier, later)]
         known = [{(item.kind, item.key) for item in side} for side in sides]
@@ -93,7 +93,7 @@ def _first_groups(tools: CollectorDependencies, survey: Survey, draft: PlanDraft
 
 
 def _ties(rows: ItemReads, items: Sequence[PlanItem]) -> Ties:
-    """What connects these items now, between what is live."""
+    """Return the live connections between these items."""
     around = rows.around({item.key for item in items if item.kind == "entity"})
     facts = {item.key for item in items if item.kind == "relation"}
     ends = {relation: (left, right) for relation, left, right in around.relations}
@@ -155,7 +155,7 @@ Key = tuple[Kind, int]
 
 
 class Ties(NamedTuple):
-    """What connects the items of a plan."""
+    """The connections between the items of a plan."""
 
     mentions: Iterable[tuple[int, int]] = ()
     """Memory and entity."""

@@ -1,4 +1,4 @@
-"""What keeps an entity alive, and what no plan may take. Each predicate exists once. Pure."""
+"""The reasons that keep an entity alive, and that protect from plans. Each predicate exists once. Pure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def protection(row: SurveyedMemory | SurveyedEntity, options: Options) -> str:
 
 
 def keeps_fact(reason: str, *, stated: bool) -> bool:
-    """Whether it stays because a live memory states it: then it has not faded. What was replaced goes all the same."""
+    """Return whether it stays because a live memory states it: it has not faded. What was replaced goes anyway."""
     return stated and reason == "faded_relation"
 
 
@@ -71,7 +71,7 @@ def liveness(
     explicit: bool = True,
     links: Collection[tuple[int, int]] | None = None,
 ) -> Liveness:
-    """What becomes of the entities once these memories are gone, with the relations that only they state.
+    """Return the liveness of entities once these memories are gone, with the relations that only they state.
 
     Or once no more than these `links` are left.
     """

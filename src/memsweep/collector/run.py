@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What a run would take, and what there is, at one moment."""
+    """The items that a run would take, and those that are there, at one moment."""
 
     items: frozenset[tuple[Kind, int]] = frozenset()
     going: Totals = field(default_factory=Totals)

@@ -28,7 +28,7 @@ def said_again(tx: Changes, found: Iterable[SameText]) -> list[SameText]:
 
 
 def _saying_otherwise(tx: Changes, memories: Collection[int]) -> set[int]:
-    """Those that would say another text if nobody were taken back."""
+    """Return the memories that would say another text if nobody were taken back."""
     journal = as_the_rows_are(by_memory(tx.acts.of_memories(memories)), tx.texts.at(memories))
     taken = {act.trash for acts in journal.values() for act in acts if act.trash is not None}
     # Undoing an update takes its act back as well, which is meant to last.

@@ -1,4 +1,4 @@
-"""Where secrets stand in what is stored: by their form or context, or by a value that is known from elsewhere."""
+"""Find the secrets in stored values: by their form or context, or by a value that is known from elsewhere."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def found(rows: WorkspaceReads) -> Iterator[PlanItem]:
 
 
 def _where(record: Record, known: Known) -> dict[str, Any]:
-    """What else the evidence says, so that it can be shown without the secret."""
+    """Return further evidence of a place, so that it can be shown without the secret."""
     if record.kind == "entity":
         name = record.values["name"]
         return {BARE: True} if known.name(name) != redacted(name) else {}
@@ -74,7 +74,7 @@ def _where(record: Record, known: Known) -> dict[str, Any]:
 
 
 def _named(rows: WorkspaceReads, known: Known) -> Iterator[PlanItem]:
-    """What has no row of its own: the description, other names, and names that are only counted."""
+    """Yield the secrets without a row of their own: in the description, other names and counted names."""
     if kinds := known.redacted(rows.records.description())[1]:
         yield PlanItem("record", 0, 0, SECRET, {"secrets": list(kinds), "in": DESCRIPTION})
     for alias in rows.records.aliases():

@@ -1,4 +1,4 @@
-"""What of a plan goes, and why the rest does not: every item is looked at again, and what depends on it follows."""
+"""Choose the items of a plan that go: every item is looked at again, and what depends on it follows."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Selected(NamedTuple):
 
 
 def planned_totals(rows: ItemRows, items: Sequence[PlanItem], spared: AbstractSet[int] = frozenset()) -> Totals:
-    """What a plan would take, with all that follows but for spared relations, if nothing changes."""
+    """Return the totals of a plan, with all that follows but for excluded relations, if nothing changes."""
     keys = _keys(items)
     chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
     relations = keys["relation"] | _left_unstated(rows, keys["memory"])
@@ -78,7 +78,7 @@ def select(
 
 
 def ids_of(rows: ItemRows, memories: Collection[int], entities: Collection[int]) -> tuple[str, ...]:
-    """What an act is found by in the log afterwards."""
+    """Return the ids by which an act is found in the log afterwards."""
     return tuple(rows.ids({"memory": memories, "entity": entities}).values())
 
 

@@ -1,4 +1,4 @@
-"""What becomes of memories once a receipt is undone that took acts back: they are what all acts make them.
+"""Give back the acts that a receipt took from memories that stayed, and compute these memories anew.
 
 Also those that came meanwhile. What lies in the trash of another retraction comes back if these acts say it, without
 what that one took back. Reads and decides first, writes last.
@@ -62,7 +62,7 @@ class StayingAgain:
 
     @property
     def returning(self) -> SaidAgain:
-        """What comes out of the trash of other retractions, but for facts."""
+        """Return what leaves the trash of other retractions, but for facts."""
         forms = [form for form in self._forms.made if form.returns]
         live = {form.now.key for form in self._forms.made if form.returns or form.now.trash is None}
         placed = {each.entity for each in self._placed if each.memory in live}
@@ -83,7 +83,7 @@ class StayingAgain:
 
     @property
     def gives(self) -> bool:
-        """Whether any act is given back, or taken."""
+        """Return whether any act is given back, or taken."""
         return bool(self._given or self._done_again or self._undone or self._has_moved)
 
     @property
@@ -166,14 +166,14 @@ class StayingAgain:
         return stuck
 
     def _why_stuck(self, row: MemoryText) -> str:
-        """What its holder took back with it is in its row, and comes back with it."""
+        """Return the reason why a row cannot change. What its holder took back is in the row, and returns with it."""
         was, will = (
             state_of(given_back(acts, row.trash)) for acts in (self._forms.journal[row.key], self._whole[row.key])
         )
         return self._forms.make(row, was, will)
 
     def _placed_mentions(self, tx: Changes) -> list[PlacedMention]:
-        """What the acts handed in with the text that the memory has then: its chunks may be others by now."""
+        """Return the mentions of the returning acts, at the memory's chunks, which may be others by now."""
         forms = {form.now.key: form.after for form in self._forms.made}
         there = [act for act in self._given if act.memory in forms]
         given = [act for act in there if act.text == forms[act.memory].content_hash.hex()]
@@ -197,7 +197,7 @@ class StayingAgain:
 
 
 class _LeftBehind:
-    """What memories that come back mention no more, for only what their holders took back handed it in.
+    """The mentions that returning memories have no more, for only acts that stay retracted had passed them.
 
     It stays with the holder, whose undo gives it back.
     """
@@ -229,7 +229,7 @@ class _LeftBehind:
 
 
 def _merged_since(tx: Changes, moves: Sequence[Move], memories: Collection[int]) -> Iterator[Move]:
-    """What merges have to know of mentions that come back to entities which they made one with others meanwhile."""
+    """Yield the moves that merges must know: of mentions that return to entities merged meanwhile."""
     merges = tx.moves.targets() if moves else {}
     entities = tx.entities.at({move.b for move in moves if move.b is not None}) if merges else {}
     if all(row.trash not in merges for row in entities.values()):
@@ -250,7 +250,7 @@ def _merged_since(tx: Changes, moves: Sequence[Move], memories: Collection[int])
 
 
 def _brought_by_merges(tx: Changes, moves: Sequence[Move]) -> list[Move]:
-    """What later merges wrote down of mentions that they brought, and that come back by themselves: these stay."""
+    """Return the moves of later merges for mentions that return by themselves: these mentions stay."""
     merges = tx.moves.targets() if moves else {}
     back = {(move.a, move.b): move.receipt for move in moves}
     noted = tx.moves.of(merges, (MERGED_MENTION,), about={move.a for move in moves}) if merges else []

@@ -92,13 +92,13 @@ def undo(
 
 
 def _summaries(tx: Changes, receipt: int) -> list[Summary]:
-    """What was written in place of the segments that come back."""
+    """Return the summaries that replaced the segments that come back."""
     back = tx.segments.stashed_by(receipt)
     return [each for each in tx.segments.summaries(receipt) if back <= {*each.references}] if back else []
 
 
 def _refuse_taken_since(tx: Changes, receipt: int) -> None:
-    """What was stashed and is in the trash since has to leave that first."""
+    """Refuse while what was stashed is in the trash of a later receipt."""
     for last in tx.segments.taken_since(receipt)[:1]:
         raise Conflict("what it put into the stash is in the trash. Nothing was changed.", hint=f"Undo {last} first.")
 
@@ -116,7 +116,7 @@ def _refuse_emptied(tx: Changes, receipt: int, receipt_id: str) -> None:
 
 
 def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, receipt_id: str, doing: Operation) -> int:
-    """What gives way to what comes back, under a receipt of its own; its key, or 0."""
+    """Move what gives way under a receipt of its own; return its key, or 0."""
     totals = Totals(memories=changed.updated, segments=len(summaries))
     receipt = NewReceipt(receipt_id, "undo", "undo", doing.actor, doing.now, totals=totals)
     key = tx.receipts.add(receipt) if summaries or changed.updated else 0
@@ -164,7 +164,7 @@ _NO_RECEIPT = 0
 
 
 def only_one(tx: Changes, item_id: str, kind: str, key: int) -> tuple[Selection, int]:
-    """What is to come back, and the receipt whose rules it follows: a fact may stand in the way of its own receipt's.
+    """Return the selection to bring back, and the receipt whose rules it follows.
 
     What a merge put away comes back with the merge, so that nobody has half of one.
     """
@@ -186,7 +186,7 @@ def _refuse_merged(tx: Changes, item_id: str, holders: Sequence[int | None]) -> 
 
 
 class ActsBack:
-    """What a retraction took back with the one item that comes back from its trash; decided when it is made."""
+    """The acts that a retraction took with the one item that comes back; decided when it is made."""
 
     def __init__(self, tx: Changes, only: Selection) -> None:
         rows = tx.texts.at(only.memories) if only.memories else {}
@@ -209,7 +209,7 @@ class ActsBack:
 
 
 def cannot_return(tx: Changes, item_id: str, only: Selection, conflicts: Sequence[tuple[str, str]]) -> Conflict:
-    """What stands in the way of one item."""
+    """Return the error that says what stands in the way of one item."""
     why = _made_again(tx, only) or next((said for uid, said in conflicts if uid == item_id), "")
     return Conflict(f"{item_id} cannot come back: {why or _unstated(tx, only)}.")
 

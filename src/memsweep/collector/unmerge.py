@@ -37,7 +37,7 @@ _CHANGED = ("subject", "object", "strength", "source")
 
 
 def take_apart(tx: Changes, receipt: int, doing: Operation, find: FindNames) -> Unmerge | None:
-    """What undoing the merge of a receipt does, if it was one."""
+    """Return the undo of the merge of a receipt; None if it was none."""
     moves = tx.moves.of([receipt])
     target = next((move.a for move in moves if move.kind == "target"), None)
     if target is None:
@@ -55,7 +55,7 @@ def take_apart(tx: Changes, receipt: int, doing: Operation, find: FindNames) -> 
 
 
 def _refuse_held(tx: Changes, kept: EntityRecord | None, receipt: int) -> None:
-    """What the merge kept is itself in the trash of another receipt."""
+    """Refuse while what the merge kept is itself in the trash of another receipt."""
     if kept is None or kept.trash in (None, receipt):
         return
     for holder in tx.receipts.at({kept.trash}).values():
@@ -118,7 +118,7 @@ class Unmerge:
         return [move for move in self._moves if move.kind == kind]
 
     def refuse_later(self) -> None:
-        """What a later merge joined to what this one moved cannot be told apart."""
+        """Refuse after a later merge joined something to what this one moved: it cannot be told apart."""
         moved = {move.a for move in self._moves if move.kind in {"subject", "object"}}
         holders = (each.trash for each in self.relations.values())
         later = {step.receipt for step in self._steps if step.receipt > self._receipt and step.a in moved}
@@ -146,7 +146,7 @@ class Unmerge:
         self._move_names_back()
 
     def _look_who_is_left_alone(self, since: SinceMerge) -> None:
-        """What spoke of one of them alone may have gone since, and gone without it: it was another one's by then."""
+        """Find those that nothing mentions now: what spoke of them alone went since, when they were merged."""
         moved = {move.b for move in self._of("mention")}
         added, dropped = self._mentions
         spoken = {*self._tx.mentions.of(self.touched), *added, *since.named} - {*dropped, *since.no_more}
@@ -300,7 +300,7 @@ class Unmerge:
         self._changed_moves += [each._replace(c=move.b) for each in split if (each.kind, each.a) == (kind, move.a)]
 
     def _split_off(self, kinds: Collection[str], about: Collection[int]) -> list[Move]:
-        """What later splits that stand took away from what this merge kept."""
+        """Return what later splits that stand took away from what this merge kept."""
         later = [split for split in self._tx.moves.splits() if split > self._receipt]
         found = self._tx.moves.of(later, kinds, about=about) if later and about else []
         return [move for move in found if move.c == self._target]

@@ -46,7 +46,7 @@ class NewText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CheckedUpdate:
-    """What an update hands in, checked; None leaves what is there."""
+    """The checked values of an update; None leaves what is there."""
 
     text: str | None = None
     tags: tuple[str, ...] | None = None
@@ -111,7 +111,7 @@ def update(
 
 
 def history(tools: CollectorDependencies, memory_id: str) -> list[EarlierText]:
-    """What a memory was before it changed, the newest first; what is a secret by now is masked."""
+    """Return the earlier forms of a memory, the newest first; what is a secret by now is masked."""
     with tools.store.reading() as rows:
         key = live_memory(rows.items, memory_id, tools.workspace_id)
         found = rows.revisions.of_items(MEMORY, [key])
@@ -131,7 +131,7 @@ def _as_it_is(memory: MemoryText) -> ExistingMemory:
 
 
 def updated(before: MemoryText, after: MemoryText, origin: int | None, receipt: int) -> MemoryAct:
-    """What somebody changed in a memory."""
+    """Return the act of what somebody changed in a memory."""
     text = {} if after.text == before.text else {"text": after.content_hash.hex()}
     tags = {} if after.tags == before.tags else {"tags": list(after.tags)}
     metadata = {} if after.metadata == before.metadata else {"metadata": dict(after.metadata)}
@@ -171,7 +171,7 @@ def _refuse_unfit(tx: Changes, after: MemoryText, new: NewText) -> None:
 
 
 def _withdrawn(tx: Changes, before: MemoryText, after: MemoryText) -> _Withdrawn:
-    """What the memory stated and its new text does not state."""
+    """Return the facts that the memory stated and its new text does not state."""
     explicit = dict(tx.items.stated_by([before.key]))
     if not explicit:
         return _Withdrawn()

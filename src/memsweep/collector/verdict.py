@@ -110,7 +110,7 @@ def _reasons_of_entity(
 
 
 def _memories(keys: Collection[int], id_of: Callable[[int], str]) -> str:
-    """How many live memories, and which; the newest first."""
+    """Return the number of live memories and the newest of their ids."""
     named = [id_of(key) for key in sorted(keys, reverse=True)[:_SHOWN]]
     more = f" and {len(keys) - _SHOWN:,} more" if len(keys) > _SHOWN else ""
     return f"{counted(len(keys), 'live memory', 'live memories')}: {', '.join(named)}{more}"

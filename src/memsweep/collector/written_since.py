@@ -1,4 +1,4 @@
-"""What was written since a receipt, and speaks of something that its undo brings back.
+"""Find what was written since a receipt about something that its undo brings back.
 
 After a merge, texts mention what they name by rule. Files of code are left to the next run of the index. Nobody
 wrote down by which of its names a fact was stated of what a merge kept, so facts stay there, which the undo says.
@@ -66,7 +66,7 @@ def _naming(pieces: Sequence[Piece], find: FindNames) -> list[Naming]:
 
 
 class SinceMerge:
-    """What came to the entity that a merge `kept`, and what becomes of it once the merge is undone."""
+    """The additions to the entity that a merge `kept`, and their place once the merge is undone."""
 
     def __init__(self, tx: Changes, receipt: int, kept: EntityRecord) -> None:
         self._tx, self._receipt, self.kept = tx, receipt, kept
@@ -107,7 +107,7 @@ class SinceMerge:
         self._say_again()
 
     def _say_again(self) -> None:
-        """What was handed in with a text that was said again is written down as what was kept."""
+        """Write down mentions passed with a text said again as those of what was kept."""
         acts = self._tx.acts.of_memories(self._mentioning) if self._mentioning else []
         acts = [act for act in acts if act.act == "say" and act.at >= self._at and act.trash is None]
         handed = [(act, place) for act in acts for place, entity in act.mentions if entity == self.kept.key]

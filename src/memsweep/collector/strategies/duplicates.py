@@ -54,7 +54,7 @@ def _worth_comparing(texts: Mapping[int, str], exact: Iterable[tuple[int, int]])
 def _taken_from(
     group: set[int], rows: Mapping[int, SurveyedMemory], texts: Mapping[int, Comparable]
 ) -> Iterator[Found]:
-    """What goes of memories that are alike, the best first: each names what is kept in its place."""
+    """Yield those that go of memories that are alike, the best first: each names what is kept in its place."""
     last_said = _last_said(rows[key] for key in group)
 
     def worse(key: int) -> tuple[bool, float, int, int, int]:

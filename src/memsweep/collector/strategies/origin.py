@@ -1,4 +1,4 @@
-"""What one origin brought: memories, facts, segments, and entities that nothing else holds.
+"""Retract what one origin brought: memories, facts, segments, and entities that nothing else holds.
 
 Facts and memories that others know too fall back to what they would be without it, what it ended holds again, and what
 it said to be superseded is current again. Whose things they are is in the survey; without that there is nothing to
@@ -72,7 +72,7 @@ def _said(**evidence: Any) -> dict[str, Any]:
 
 
 def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
-    """Those that had a root, and have none without what goes; what others handed in keeps its own."""
+    """Return those that had a root, and have none without what goes; what others passed keeps its own."""
     gone = {fact.key for fact in brought.facts if fact.after is None}
     links = [(row.subject, row.object) for row in survey.relations]
     left = [(row.subject, row.object) for row in survey.relations if row.key not in gone]

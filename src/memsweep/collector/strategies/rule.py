@@ -1,4 +1,4 @@
-"""What a rule is handed beside the survey."""
+"""The options of a rule, beside the survey."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Options:
         return max(0.0, (to_micros(self.now) - micros) / _MICROS_A_DAY)
 
     def fader(self, rate: float) -> Callable[[float, int], float]:
-        """What values of one rate count now, by the value and when it was confirmed: `faded`, for very many."""
+        """Return a fast `faded` of one rate: the present value by the stored one and when it was confirmed."""
         now = to_micros(self.now)
 
         def left(base: float, last_seen: int) -> float:
@@ -52,6 +52,6 @@ class Options:
         return left
 
     def has_faded(self, confidence: float, type_key: str, last_seen: int) -> bool:
-        """Whether an entity counts less now than the threshold."""
+        """Return whether an entity counts less now than the threshold."""
         left = faded(confidence, self.fading.rates.of_key(type_key), self.days_since(last_seen))
         return left < self.fading.node_threshold
