@@ -18,7 +18,7 @@ from memsweep.embed.protocol import Embedder, Tokeniser, check_model, quantise
 from memsweep.errors import BadInput, MemsweepError
 from memsweep.memory.agreement import Said, judged, may_be_judged, said
 from memsweep.memory.names import find_names
-from memsweep.model.checks import MOST_BYTES, few, flag, label, only, share
+from memsweep.model.checks import MOST_BYTES, few, label, only, share
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.gate import Gate
 from memsweep.model.memory import (
@@ -32,7 +32,9 @@ from memsweep.model.memory import (
     NewMention,
     NewPiece,
     Remembered,
+    Remembering,
     Similar,
+    arguments_of,
 )
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.revision import Piece
@@ -54,12 +56,14 @@ _NUL_IN_JSON = re.compile(rb"(?<!\\)(?:\\\\)*\\u0000")
 
 
 def make_draft(text: object, **said: Any) -> MemoryDraft:
-    """Check what is said of a text; None says nothing."""
-    if unknown := said.keys() - _CHECKS.keys():
-        raise TypeError(f"remember() got an unexpected keyword argument {min(unknown)!r}")
-    checked = {name: _CHECKS[name](value) for name, value in said.items() if value is not None or name == "pinned"}
-    facts = checked.pop("relations", ())
-    return MemoryDraft(text=checked_text(text), facts=facts, **checked)
+    """Check what is said of a text; None says nothing, but of a flag."""
+    known, checked = arguments_of(Remembering), dict[str, Any]()
+    for name, value in said.items():
+        if name not in known or not (check := known[name].check or _CHECKS.get(name)):
+            raise TypeError(f"remember() got an unexpected keyword argument {name!r}")
+        if value is not None or known[name].default is False:
+            checked[name] = check(value, name)
+    return MemoryDraft(text=checked_text(text), facts=checked.pop("relations", ()), **checked)
 
 
 def through_gate(draft: MemoryDraft, gate: Gate) -> MemoryDraft:
@@ -550,15 +554,14 @@ def _found(texts: Sequence[str], new_id: NewId) -> list[NewMention]:
     return [NewMention(new_id("ent"), NamedThing(name.name), name.texts, False, name.evidence) for name in found]
 
 
-_CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "tags": checked_tags,
-    "source": _source,
-    "metadata": checked_metadata,
-    "thread_id": lambda value: None if value == "" else label(value, "thread_id"),
-    "entities": lambda value: tuple(_thing(each) for each in _items(value, "entities")),
-    "relations": lambda value: tuple(_fact(each) for each in _items(value, "relations")),
-    "expires_at": lambda value: None if value == "" else parse_time(value, "expires_at"),
-    "pinned": lambda value: flag(value, "pinned"),
-    "supersedes": lambda value: _ids(value, "supersedes"),
+_CHECKS: Mapping[str, Callable[[Any, str], Any]] = {
+    "tags": lambda value, _: checked_tags(value),
+    "source": lambda value, _: _source(value),
+    "metadata": lambda value, _: checked_metadata(value),
+    "thread_id": lambda value, what: None if value == "" else label(value, what),
+    "entities": lambda value, what: tuple(_thing(each) for each in _items(value, what)),
+    "relations": lambda value, what: tuple(_fact(each) for each in _items(value, what)),
+    "expires_at": lambda value, what: None if value == "" else parse_time(value, what),
+    "supersedes": lambda value, what: _ids(value, what),
 }
-"""How what callers say of a text is checked."""
+"""How what callers say of a text is checked, where the declaration does not say it."""

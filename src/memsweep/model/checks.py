@@ -128,3 +128,5 @@ class DoorArgument(NamedTuple):
     check: Callable[[Any, str], Any] | None = None
     of_lists: bool = True
     """Of a filter: lists of memories take it, too."""
+    column: str = ""
+    """Of a filter: the column of a memory that must be equal to it."""

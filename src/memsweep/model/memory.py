@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_type_hints
 
 from memsweep.model.audit_event import AuditEvent
-from memsweep.model.checks import NUMBER, TEXT, DoorArgument, fields, items_of
+from memsweep.model.checks import NUMBER, TEXT, DoorArgument, fields, flag, items_of
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
@@ -90,7 +91,7 @@ class Remembering(TypedDict, total=False):
             help="When it expires and may be collected.",
         ),
     ]
-    pinned: Annotated[bool, DoorArgument(bool, False, option=("--pin",), help="Never collect it.")]
+    pinned: Annotated[bool, DoorArgument(bool, False, option=("--pin",), help="Never collect it.", check=flag)]
     scope: Annotated[
         str,
         DoorArgument(
@@ -124,6 +125,7 @@ class Remembering(TypedDict, total=False):
     ]
 
 
+@cache
 def arguments_of(said: type[Any]) -> dict[str, DoorArgument]:
     """Return how the doors take what a dictionary declares."""
     hints = get_type_hints(said, include_extras=True)

@@ -82,6 +82,12 @@ class Filters:
         return replace(self, held_back=None)
 
     @property
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of a memory that are asked for by their value, and the values."""
+        found = {each.column: getattr(self, name) for name, each in FILTERS.items() if each.column}
+        return {column: value for column, value in found.items() if value is not None}
+
+    @property
     def any_role(self) -> bool:
         """Return whether files of every role may pass, and what is no file."""
         return self.role is None and self.include_tests
@@ -323,7 +329,7 @@ _TIER_SAID = "Only what came from a person, agent, tool, import or unknown."
 _WHERE = "Only with metadata such as ticket.id=42, state=open|new, score>3; can be repeated."
 FILTERS: Mapping[str, DoorArgument] = {
     "tags": _filter(_tags, items_of(TEXT), ("--tag", "-t"), "Only with this tag; repeat it to require several."),
-    "source": _filter(_text, TEXT, ("--source",), "Only from this source."),
+    "source": _filter(_text, TEXT, ("--source",), "Only from this source.", column="source"),
     "date_from": _filter(parse_time, TIME, ("--since",), "Only since this date.", metavar="DATE"),
     "date_to": _filter(_until, TIME, ("--until",), "Only up to this date.", metavar="DATE"),
     "include_stale": _filter(_flag, FLAG, ("--include-stale",), "Include stale memories.", of_lists=False),

@@ -14,6 +14,7 @@ from memsweep.model import wildcards
 from memsweep.model.search import Filters
 from memsweep.model.times import to_micros
 from memsweep.model.wildcards import expression, letter_set
+from memsweep.store.things.memories import MEMORY
 
 _PARAMETER = re.compile(r"\$(\w+)")
 _WILDCARD = re.compile(r"(\*|\?|\[\^?+\]?+[^]]*+(?:\]|\Z))")
@@ -273,10 +274,13 @@ def asked_for(
     if filters.tags:
         parts.append("ALL(tag IN $tags WHERE tag IN m.tags)")
         values["tags"] = list(filters.tags)
-    if filters.source is not None:
-        # An index does not find what is empty.
-        parts.append("m.source = $source" if filters.source else "coalesce(m.source, '') = $source")
-        values["source"] = filters.source
+    for column, value in filters.columns.items():
+        # An index finds nothing empty; what older nodes lack is what a table has by default.
+        found, name = f"m.{MEMORY.in_node(column)}", f"of_{column}"
+        if value == MEMORY.columns[column].default:
+            found, values[f"{name}_by_default"] = f"coalesce({found}, ${name}_by_default)", value
+        parts.append(f"{found} = ${name}")
+        values[name] = value
     bounds = (
         (filters.date_from, "date_from", ">="),
         (filters.date_to, "date_to", "<="),

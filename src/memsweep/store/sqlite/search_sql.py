@@ -12,6 +12,7 @@ from memsweep.model.search import Filters, HeldBack
 from memsweep.model.stored import to_json
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
+from memsweep.store.things.memories import MEMORY
 
 OWNERS = """
     select chunk.id, chunk.memory, code_file.path, coalesce(origin.tier, 'unknown'), memory.created_at, chunk.hash
@@ -82,9 +83,9 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
             " group by memory having count(*) = ?)"
         )
         values += [json.dumps(filters.tags), len(set(filters.tags))]
-    if filters.source is not None:
-        parts.append("memory.source = ?")
-        values.append(filters.source)
+    for column, value in filters.columns.items():
+        parts.append(f"memory.{MEMORY.in_file(column)} = ?")
+        values.append(value)
     for bound, sign in ((filters.date_from, ">="), (filters.date_to, "<="), (filters.as_of, "<=")):
         if bound is not None:
             parts.append(f"memory.created_at {sign} ?")
