@@ -25,9 +25,9 @@ from memsweep.model.selection import Selection
 from memsweep.model.taken_back import given_back
 from memsweep.store import plans
 from memsweep.store.changes import Changes, WorkspaceReads
+from memsweep.store.facts import OwnedMention
 from memsweep.store.forgotten import forgotten_hash
 from memsweep.store.plans import Planning
-from memsweep.store.ports.memory_acts import MentionRow
 from memsweep.store.receipts import NewReceipt, ReceiptRow
 from memsweep.store.things.collected import TombstoneRow
 
@@ -213,7 +213,7 @@ class Staying:
         acts = set(item.evidence.get("acts", ()))
         return {act.key: act for act in self._forms.journal[item.key] if act.key in acts}
 
-    def _lost_mentions(self, tx: Changes, done: Sequence[PlanItem]) -> list[MentionRow]:
+    def _lost_mentions(self, tx: Changes, done: Sequence[PlanItem]) -> list[OwnedMention]:
         planned = [(chunk, entity) for item in done for chunk, entity in item.evidence.get("mentions", ())]
         known = entities_of(act for item in done for act in self._forms.journal[item.key])
         entities = Entities(tx, known | {entity for _, entity in planned})
@@ -223,5 +223,5 @@ class Staying:
         wanted = {(chunk, entities.now(entity)) for chunk, entity in planned}
         there = tx.acts.mentions([item.key for item in done])
         return [
-            MentionRow(each.chunk, each.entity, each.origin) for each in there if (each.chunk, each.entity) in wanted
+            OwnedMention(each.chunk, each.entity, each.origin) for each in there if (each.chunk, each.entity) in wanted
         ]

@@ -16,7 +16,7 @@ from memsweep.model.text import content_hash
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.memory_acts import MentionAt
+    from memsweep.store.memory_acts import MentionAt
 
 Ended = Mapping[Pair, Bases]
 """By the older memory and the one that supersedes it: what says so and is taken back."""
@@ -153,10 +153,10 @@ def ended_links(tx: Changes, wanted: OriginFilter, origins: Collection[int] | No
     if wanted.source is not None:
         return {}
     ended: dict[Pair, Bases] = {}
-    for pair, at, bases in tx.acts.links():
-        left = () if origins is None else without(bases, origins)
-        if left != bases and wanted.has_time(at):
-            ended[pair] = tuple(basis for basis in bases if basis not in left)
+    for link in tx.acts.links():
+        left = () if origins is None else without(link.bases, origins)
+        if left != link.bases and wanted.has_time(link.at):
+            ended[link.pair] = tuple(basis for basis in link.bases if basis not in left)
     there = tx.texts.at({key for pair in ended for key in pair}) if ended else {}
     return {
         pair: bases for pair, bases in ended.items() if not any(_went_before(there.get(key), origins) for key in pair)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.graph_rows import Move
 from memsweep.model.superseding import Basis, bases_from, bases_text, together
-from memsweep.store.ports.memory_acts import Link
+from memsweep.store.things.memories import Supersession
 
 if TYPE_CHECKING:
     from memsweep.model.plan import PlanItem
@@ -57,7 +57,7 @@ class LinksAgain:
         for move in moves:
             if move.b is None or move.c is None or not {move.a, move.b} <= there.keys():
                 continue  # one of them was purged meanwhile
-            link = Link((move.a, move.b), move.c, bases_from(move.said))
+            link = Supersession(move.a, move.b, move.c, bases_from(move.said))
             now = known.get(link.pair)
             self._links.append(link if now is None else now._replace(bases=together(now.bases, link.bases)))
 
@@ -70,5 +70,5 @@ class LinksAgain:
         tx.acts.set_links(self._links)
 
 
-def _with(link: Link, bases: Sequence[Basis]) -> Link:
+def _with(link: Supersession, bases: Sequence[Basis]) -> Supersession:
     return link._replace(bases=tuple(bases))

@@ -23,7 +23,8 @@ from memsweep.model.merging import MERGED_MENTION
 from memsweep.model.revision import MEMORY, MemoryText, is_retraction
 from memsweep.model.taken_back import given_back, was_retracted
 from memsweep.model.times import to_micros
-from memsweep.store.ports.memory_acts import MentionAt, MentionRow, PlacedMention
+from memsweep.store.facts import OwnedMention
+from memsweep.store.memory_acts import MentionAt, PlacedMention
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
@@ -50,7 +51,7 @@ class StayingAgain:
         self._given = [act for act in given.values() if act.memory not in stuck]
         moves = tx.moves.of([receipt], (UNMENTIONED,))
         entities = Entities(tx, {move.b for move in moves if move.b is not None})
-        self._mentions = [MentionRow(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
+        self._mentions = [OwnedMention(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
         self._placed = self._placed_mentions(tx)
         self._merged = list(_merged_since(tx, moves, self._forms.rows))
         self._brought = _brought_by_merges(tx, moves)

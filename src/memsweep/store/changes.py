@@ -15,8 +15,8 @@ from typing import Protocol
 from memsweep.model.audit import AuditEvent
 from memsweep.store.facts import Mentions, Moves, Relations
 from memsweep.store.journals import Origins, Revisions
+from memsweep.store.memory_acts import MemoryActRows
 from memsweep.store.ports.items import ItemReads, ItemRows
-from memsweep.store.ports.memory_acts import MemoryActRows
 from memsweep.store.ports.segments import SegmentRows
 from memsweep.store.receipts import Plans, Receipts, Tombstones
 from memsweep.store.records import Aliases, Entities, Records

@@ -15,7 +15,7 @@ from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.forgotten import tombstoned
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.rows import Find, Look, RowReads, Rows, Tally
+from memsweep.store.rows import Find, RowReads, Rows, Show, Tally
 from memsweep.store.things.code import CodeFileRow, CodeRootRow, CodeScopeRow, CodeSkipRow
 from memsweep.store.things.memories import MemoryRow
 from memsweep.store.views import CODE_FILES, HASHES
@@ -47,7 +47,7 @@ class CodeFiles:
         """Every file of a root that is known, stale ones included, and those it lists without a memory of its own."""
         own = [self._refer(row) for row in self._rows.find(CodeRootRow, ("path", "=", root))]
         files, skips = self._rows.ask(
-            Look(CODE_FILES, (("root", "=", root),)), Find(CodeSkipRow, (("root", "in", own),), order=("path",))
+            Show(CODE_FILES, (("root", "=", root),)), Find(CodeSkipRow, (("root", "in", own),), order=("path",))
         )
         found = [_known(row["id"], row, row["stale"]) for row in files if row["path"] is not None]
         return [*found, *(_known("", skip._asdict(), stale=False) for skip in skips)]
@@ -55,7 +55,7 @@ class CodeFiles:
     def chunk_hashes(self, memory_ids: Sequence[str]) -> dict[str, set[bytes]]:
         """The hashes of the chunks that these files have now: what need not be embedded again."""
         found: dict[str, set[bytes]] = defaultdict(set)
-        for row in self._rows.ask(Look(HASHES, (("id", "in", memory_ids),)))[0]:
+        for row in self._rows.ask(Show(HASHES, (("id", "in", memory_ids),)))[0]:
             found[row["id"]].add(row["hash"])
         return found
 
@@ -116,7 +116,7 @@ class RunWrites:
         self._root = refer(ensure_root(rows, run.root))
         named = {*run.verified, *run.gone, *run.returned, *run.doubtful, *run.marks}
         named |= {each.memory_id for each in run.handed_over}
-        (found,) = rows.ask(Look(CODE_FILES, (("id", "in", named),)))
+        (found,) = rows.ask(Show(CODE_FILES, (("id", "in", named),)))
         self._files = {row["id"]: row for row in found}
         if not self._files.keys() >= set(run.verified):
             raise file_removed_meanwhile(run.root)

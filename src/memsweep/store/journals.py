@@ -83,7 +83,7 @@ def note_if_any(rows: Rows, acts: Iterable[Contribution]) -> None:
 
 
 class MemoryActs:
-    """The acts of `memsweep.store.ports.memory_acts.MemoryActRows`."""
+    """The acts of `memsweep.store.memory_acts.MemoryActRows`."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

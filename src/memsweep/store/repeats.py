@@ -8,7 +8,7 @@ from datetime import datetime
 from memsweep.model.memory import MemoryDraft
 from memsweep.model.memory_act import ExistingMemory, MemoryAct, Mentioned, Place, said_again
 from memsweep.model.times import to_micros
-from memsweep.store.ports.memory_acts import MemoryActRows
+from memsweep.store.memory_acts import MemoryActRows
 
 
 def acts_before(acts: MemoryActRows, memory: ExistingMemory, text: str) -> tuple[list[MemoryAct], MemoryAct]:

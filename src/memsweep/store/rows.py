@@ -64,7 +64,7 @@ class Totals(NamedTuple):
     bin: Bin = "live"
 
 
-class Look(NamedTuple):
+class Show(NamedTuple):
     """What a view has of live memories, or pieces of them, that meet all conditions on its columns: by name."""
 
     view: View
@@ -80,7 +80,7 @@ class Tally(NamedTuple):
     where: tuple[Where, ...] = ()
 
 
-Read = Find | Values | Totals | Look | Tally
+Read = Find | Values | Totals | Show | Tally
 
 
 class RowReads(Protocol):

@@ -11,20 +11,6 @@ MENTIONS = tuple(
     RETURN m.key, c.position, c.key, e.key, n.origin"""
     for prefix, live in (("", ":Entity"), ("Trashed", ""))
 )
-MENTIONED_BY = """
-    MATCH (c:Chunk)-[n:MENTIONS]->(:Entity) WHERE n.origin IN $origins RETURN DISTINCT c.memory"""
-DROP_MENTION = tuple(
-    f"MATCH (c:{chunk} {{ref: toString(row.chunk)}})-[n:MENTIONS]->(e) WHERE e.key = row.entity DELETE n"
-    for chunk in ("Chunk", "TrashedChunk")
-)
-# One that is there stays whose it was.
-ADD_MENTION = tuple(
-    f"""
-    MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
-    MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
-    for chunk in ("Chunk", "TrashedChunk")
-    for entity in ("Entity", "TrashedEntity")
-)
 ADD_MENTION_AT = tuple(
     f"""
     MATCH (m:{memory} {{ref: toString(row.memory)}})-[:HAS_CHUNK]->(c) WHERE c.position = row.position

@@ -32,7 +32,7 @@ Named = dict[tuple[str, Identity], tuple[str, Row]]
 
 def mend(tx: Transaction, cure: str, actor: str, now: datetime) -> tuple[str, ...]:
     """The ids of the memories and entities that are not as they were."""
-    roots = reading.Roots()
+    roots = reading.RootNumbers()
     before = reading.dump(tx, roots)
     paths = {number: path for path, number in roots.items()}
     with (

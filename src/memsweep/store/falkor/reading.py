@@ -18,7 +18,7 @@ _PAGE = 1000
 TableRow = tuple[str, Row]
 
 
-class Roots(dict[str, int]):
+class RootNumbers(dict[str, int]):
     """The numbers of the folders of code; a folder that is not known gets a number that nothing has."""
 
     def __missing__(self, path: str) -> int:
@@ -37,7 +37,7 @@ class Extent(NamedTuple):
         return 2 * self.places
 
 
-class Page(NamedTuple):
+class GraphPage(NamedTuple):
     rows: list[TableRow]
     next_place: int
     revision: int
@@ -51,28 +51,28 @@ def extent(asked: GraphHandle | Transaction) -> Extent:
     return Extent(highest + 1, nodes - workspace - staged - links + sum(rows[0][0] for rows in edges))
 
 
-class Reader:
+class GraphReader:
     """Pages of one graph."""
 
-    def __init__(self, asked: GraphHandle | Transaction, roots: Roots | None = None) -> None:
+    def __init__(self, asked: GraphHandle | Transaction, roots: RootNumbers | None = None) -> None:
         self._asked = asked
-        self._roots = Roots() if roots is None else roots
+        self._roots = RootNumbers() if roots is None else roots
         self._roots |= {root["path"]: root["key"] for (root,) in asked.ask(care_cypher.CODE_ROOTS)}
 
-    def page(self, extent: Extent, place: int) -> Page:
+    def page(self, extent: Extent, place: int) -> GraphPage:
         """What is at a place and the next thousand."""
         if place < extent.places:
             return self._nodes(place, min(place + _PAGE, extent.places))
         return self._edges(place, extent.places, min(place + _PAGE, extent.end))
 
-    def _nodes(self, first: int, beyond: int) -> Page:
+    def _nodes(self, first: int, beyond: int) -> GraphPage:
         found, revision = self._asked.ask_all(
             (care_cypher.NODES_BETWEEN, {"first": first, "beyond": beyond}), (gc_cypher.REVISION, {})
         )
         rows = [row for label, node in found for row in _rows_of(label, node, self._roots)]
-        return Page(rows, beyond, revision[0][0])
+        return GraphPage(rows, beyond, revision[0][0])
 
-    def _edges(self, place: int, places: int, beyond: int) -> Page:
+    def _edges(self, place: int, places: int, beyond: int) -> GraphPage:
         between = {"first": place - places, "beyond": beyond - places}
         *found, revision = self._asked.ask_all(
             *((care_cypher.EDGES_BETWEEN[kind], between) for kind in _EDGES), (gc_cypher.REVISION, {})
@@ -81,19 +81,19 @@ class Reader:
         if beyond == 2 * places:  # they are undone in the order in which they stand
             moves = self._asked.ask(care_cypher.MERGE_MOVES)
             rows += [("merge_move", row_codec.to_row("merge_move", node)) for (node,) in moves]
-        return Page(rows, beyond, revision[0][0])
+        return GraphPage(rows, beyond, revision[0][0])
 
 
-def pages(asked: GraphHandle | Transaction, roots: Roots | None = None) -> Iterator[list[TableRow]]:
+def pages(asked: GraphHandle | Transaction, roots: RootNumbers | None = None) -> Iterator[list[TableRow]]:
     """All of them; the caller sees to it that nobody writes. `roots` get their numbers."""
-    reader, whole, place = Reader(asked, roots), extent(asked), 0
+    reader, whole, place = GraphReader(asked, roots), extent(asked), 0
     while place < whole.end:
         page = reader.page(whole, place)
         yield page.rows
         place = page.next_place
 
 
-def dump(asked: GraphHandle | Transaction, roots: Roots | None = None) -> Rows:
+def dump(asked: GraphHandle | Transaction, roots: RootNumbers | None = None) -> Rows:
     """Everything in the graph, by table."""
     rows: Rows = defaultdict(list)
     for page in pages(asked, roots):

@@ -13,7 +13,7 @@ from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded,
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told
-from memsweep.store.rows import Find, Look, Read, Shape, Tally, Totals, Values, Where
+from memsweep.store.rows import Find, Read, Shape, Show, Tally, Totals, Values, Where
 
 if TYPE_CHECKING:
     from memsweep.store.views import View
@@ -76,7 +76,7 @@ class FalkorRows:
             found.append(
                 _in_order(read, len(asked), [*map(decoder(read.row, "node"), rows)]) if isinstance(read, Find) else rows
             )
-            if isinstance(read, Look):
+            if isinstance(read, Show):
                 found[-1] = [*map(viewed(read.view)[2], rows)]
         return found
 
@@ -186,9 +186,9 @@ class FalkorRows:
 
 def queries_of(read: Read) -> list[Query]:
     """Return a query for each place; none where nothing can be found."""
-    if isinstance(read, Look | Tally):
+    if isinstance(read, Show | Tally):
         values, shape = _bound(read.view, read.where), shape_of(read.where)
-        seen = _look(read.view, shape) if isinstance(read, Look) else _tally(read.view, read.by, read.sums, shape)
+        seen = _look(read.view, shape) if isinstance(read, Show) else _tally(read.view, read.by, read.sums, shape)
         return [] if [] in values.values() else [(seen, values)]
     it, _ = declared(read.row)
     if isinstance(read, Totals):

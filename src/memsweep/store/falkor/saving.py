@@ -7,7 +7,7 @@ from pathlib import Path
 from memsweep.errors import StoreCorrupt
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import gc_cypher
-from memsweep.store.falkor.reading import Extent, Reader, extent
+from memsweep.store.falkor.reading import Extent, GraphReader, extent
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.file import portable
 
@@ -45,7 +45,7 @@ def _fill(
             draft.clear()
         draft.append((), **moment, place=0, done=0)
         marks = draft.marks()
-    whole, reader = extent(asked), Reader(asked)
+    whole, reader = extent(asked), GraphReader(asked)
     place, done = marks["place"], marks["done"]
     progress.enter(1, whole.rows, done)
     while place < whole.end:

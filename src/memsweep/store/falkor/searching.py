@@ -28,7 +28,7 @@ from memsweep.store.falkor.rows import queries_of, viewed
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.words import any_of
 from memsweep.store.file.words import rare
-from memsweep.store.rows import Look
+from memsweep.store.rows import Show
 from memsweep.store.views import PIECE, passage_of
 
 _LAST_LETTER = "\U0010ffff"  # comes behind every other
@@ -99,7 +99,7 @@ def owner_of(
 
 def passages(graph: GraphHandle, keys: Sequence[int]) -> Passages:
     found, read = Passages(), viewed(PIECE)[2]
-    asked = queries_of(Look(PIECE, (("key", "in", keys),)))
+    asked = queries_of(Show(PIECE, (("key", "in", keys),)))
     for row in graph.ask_all(*asked)[0] if asked else ():
         try:
             found[row[0]] = passage_of(read(row))

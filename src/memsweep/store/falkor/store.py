@@ -44,7 +44,7 @@ from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.whole_graph import FalkorWholeGraph
-from memsweep.store.rows import Look
+from memsweep.store.rows import Show
 from memsweep.store.views import WHOLE, memory_of
 
 
@@ -91,7 +91,7 @@ class FalkorStore:
         return done
 
     def memory(self, memory_id: str) -> Memory | None:
-        whole = queries_of(Look(WHOLE, (("id", "=", memory_id),)))
+        whole = queries_of(Show(WHOLE, (("id", "=", memory_id),)))
         chain = superseding_cypher.OLDER, superseding_cypher.NEWER
         beside = (cypher.CHUNKS_OF_MEMORY, cypher.ENTITIES_OF_MEMORY, revision_cypher.COUNT_OF_MEMORY, *chain)
         found, chunks, things, changes, older, newer = self._graph.ask_all(

@@ -18,17 +18,6 @@ LINKS_BESIDE = """
 ADD_LINK = """
     MATCH (n:{begin} {{ref: toString(row.new)}}) MATCH (o:{end} {{ref: toString(row.old)}})
     MERGE (n)-[s:SUPERSEDES]->(o) ON CREATE SET s.at = row.at SET s.origins = row.origins"""
-EVERY_LINK = tuple(
-    f"MATCH (n:{label})-[s:SUPERSEDES]->(o) RETURN o.key, n.key, s.at, s.origins"
-    for label in ("Memory", "TrashedMemory")
-)
-LINKED = tuple(
-    f"UNWIND $keys AS key MATCH (o:{label} {{ref: toString(key)}})<-[:SUPERSEDES]-() RETURN DISTINCT o.key"
-    for label in ("Memory", "TrashedMemory")
-)
-ENDED_LINKS = "MATCH (m:MergeMove {kind: 'link'}) WHERE m.a IN $keys RETURN DISTINCT m.a"
-TRASHED = "UNWIND $keys AS key MATCH (m:TrashedMemory {ref: toString(key)}) RETURN m.key"
-DROP_LINK = "MATCH (n)-[s:SUPERSEDES]->(o:{end} {{ref: toString(row.old)}}) WHERE n.key = row.new DELETE s"
 OLDER = """
     MATCH (m:Memory {id: $id})-[s:SUPERSEDES]->(o:Memory) RETURN o.id, s.at ORDER BY o.key DESC"""
 NEWER = """
@@ -44,7 +33,3 @@ STILL_SUPERSEDED = """
 def add_link(*, new_is_trashed: bool, old_is_trashed: bool) -> str:
     new, old = ("TrashedMemory" if trashed else "Memory" for trashed in (new_is_trashed, old_is_trashed))
     return ADD_LINK.format(begin=new, end=old)
-
-
-def drop_link() -> tuple[str, ...]:
-    return tuple(DROP_LINK.format(end=label) for label in ("Memory", "TrashedMemory"))

@@ -63,7 +63,7 @@ class SqliteCodeFiles(CodeFiles):
         with self._pool.writing() as db:
             claim_model(db, model)
             refuse_doubles(db, root, files)
-            key, names = ensure_root(SqliteRows(db), root).key, Names(db, at, new_id, files, origin)
+            key, names = ensure_root(SqliteRows(db), root).key, FileNames(db, at, new_id, files, origin)
             _settle(db, set().union(*[_write_file(db, key, file, names, at) for file in files]))
 
     def end_run(self, run: RunEnd, now: datetime) -> None:
@@ -82,7 +82,7 @@ def refuse_doubles(db: apsw.Connection, root: str, files: Sequence[FileWrite]) -
         raise file_removed_meanwhile(found)
 
 
-def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: Names, now: int) -> set[int]:
+def _write_file(db: apsw.Connection, root: int, file: FileWrite, names: FileNames, now: int) -> set[int]:
     """The file in its new form: chunks that did not change keep their rows. The relations that it states no more."""
     memory = _memory(db, file, now, names.origin)
     values = {
@@ -163,7 +163,7 @@ def _drop_chunk(db: apsw.Connection, known: StoredChunk) -> None:
         db.execute(statement, (known.key,))
 
 
-class Names:
+class FileNames:
     """Keys of the named things of some files, each looked up once a transaction."""
 
     def __init__(
@@ -224,7 +224,7 @@ def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int
     db.executemany(sql.ADD_MENTION, [(*pair, None) for pair in sorted(wanted - have)])
 
 
-def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: Names, now: int) -> set[int]:
+def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: FileNames, now: int) -> set[int]:
     """What the file states now; the keys of what it states no more."""
     ends = [(link, names.key(link.subject), names.key(link.object)) for link in links]
     rows = [

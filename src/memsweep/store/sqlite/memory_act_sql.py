@@ -6,16 +6,12 @@ MENTIONS = """
     select chunk.memory, chunk.position, chunk.id, mention.entity, mention.origin
     from chunk join mention on mention.chunk = chunk.id
     where chunk.memory in (select value from json_each(?)) and (mention.trash is null or chunk.trash is not null)"""
-MENTIONED_BY = """
-    select distinct chunk.memory from mention join chunk on chunk.id = mention.chunk
-    where mention.trash is null and mention.origin in (select value from json_each(?))"""
 # Either end may be in the trash by now, and the mention is there with it.
 _ADD_MENTION = """
     insert into mention (chunk, entity, origin, trash)
     select chunk.id, entity.id, :origin, coalesce(chunk.trash, entity.trash) from chunk, entity
     where {} and entity.id = :entity
     on conflict do nothing"""
-ADD_MENTION = _ADD_MENTION.format("chunk.id = :chunk")
 ADD_MENTION_AT = _ADD_MENTION.format("chunk.memory = :memory and chunk.position = :position")
 # What a memory mentions as its own, with what is needed to tell whether its text does.
 OWN_MENTIONS = """

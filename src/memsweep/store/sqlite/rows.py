@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import apsw
 
 from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders, shape_of
-from memsweep.store.rows import Find, Look, Read, RowReads, Shape, Tally, Totals, Values, Where
+from memsweep.store.rows import Find, Read, RowReads, Shape, Show, Tally, Totals, Values, Where
 
 if TYPE_CHECKING:
     from memsweep.store.file.connect import Pool
@@ -136,7 +136,7 @@ class SqliteRows:
         return self._answer(Find(row, where, bin))
 
     def _answer(self, read: Read) -> list[Any]:
-        if isinstance(read, Look | Tally):
+        if isinstance(read, Show | Tally):
             return self._seen(read)
         if isinstance(read, Totals):
             return self._db.execute(_totals(read), (json.dumps(sorted(read.keys)),)).fetchall()
@@ -150,7 +150,7 @@ class SqliteRows:
         statement, decode = _select(read.row, shape_of(read.where), read.bin, read.near, *how)
         return [*map(decode, self._db.execute(statement, (*bound, read.limit) if read.limit else bound))]
 
-    def _seen(self, read: Look | Tally) -> list[Any]:
+    def _seen(self, read: Show | Tally) -> list[Any]:
         if _is_empty(read.where):
             return []
         bound = _bound(read.view, read.where)

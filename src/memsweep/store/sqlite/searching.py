@@ -26,10 +26,10 @@ from memsweep.store.file.meta import read_model
 from memsweep.store.file.suspects import SUSPECTS
 from memsweep.store.file.words import any_of, depth_of
 from memsweep.store.refusals import other_query_model
-from memsweep.store.rows import Look
+from memsweep.store.rows import Show
 from memsweep.store.sqlite import graph_sql, search_sql, superseding_sql
 from memsweep.store.sqlite.search_sql import as_numbers
-from memsweep.store.sqlite.words import Hidden, hidden_chunks, scores, totals
+from memsweep.store.sqlite.words import HiddenChunks, hidden_chunks, scores, totals
 
 if TYPE_CHECKING:
     from memsweep.store.sqlite.vectors import Cosines, VectorIndex
@@ -107,7 +107,7 @@ def _passages(db: apsw.Connection, keys: Sequence[int]) -> Passages:
     from memsweep.store.sqlite.rows import SqliteRows  # late: not every search shows something
     from memsweep.store.views import PIECE, passage_of
 
-    (found,) = SqliteRows(db).ask(Look(PIECE, (("key", "in", keys),)))
+    (found,) = SqliteRows(db).ask(Show(PIECE, (("key", "in", keys),)))
     return Passages((row["key"], passage_of(row)) for row in found)
 
 
@@ -127,7 +127,7 @@ def file_words(db: apsw.Connection, words: WordQuery, query: str, most: int) -> 
 
 
 def _by_words(
-    db: apsw.Connection, words: Sequence[str], hidden: Hidden, filters: Filters, depth: int
+    db: apsw.Connection, words: Sequence[str], hidden: HiddenChunks, filters: Filters, depth: int
 ) -> dict[int, float]:
     if not words:
         return {}
@@ -164,10 +164,10 @@ def _with_nearest(
         cosines = cosines.among(key for (key,) in db.execute(search_sql.passing(where), values))
 
 
-def _uncounted(db: apsw.Connection) -> Hidden:
+def _uncounted(db: apsw.Connection) -> HiddenChunks:
     """What the full text has and does not count; what has expired counts, as no row changes at that moment."""
     some = one(db, search_sql.ANY_STALE) or one(db, superseding_sql.ANY_LINKS)
-    return hidden_chunks(db) if some else Hidden([], 0)
+    return hidden_chunks(db) if some else HiddenChunks([], 0)
 
 
 def _any_hidden(db: apsw.Connection, filters: Filters) -> search_sql.Hidden:

@@ -136,12 +136,12 @@ class SqliteStore:
             return writing.add_memory(db, new)
 
     def memory(self, memory_id: str) -> Memory | None:
-        from memsweep.store.rows import Look
+        from memsweep.store.rows import Show
         from memsweep.store.sqlite.rows import SqliteRows
         from memsweep.store.views import WHOLE, memory_of
 
         with self._pool.reading() as db:
-            (found,) = SqliteRows(db).ask(Look(WHOLE, (("id", "=", memory_id),)))
+            (found,) = SqliteRows(db).ask(Show(WHOLE, (("id", "=", memory_id),)))
             if not found:
                 return None
             (shown,) = found

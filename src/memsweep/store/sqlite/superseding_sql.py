@@ -12,11 +12,6 @@ LINKS_AROUND = """
 ADD_LINK = """
     insert into supersession (old, new, at, origins) values (?, ?, ?, ?)
     on conflict (old, new) do update set origins = excluded.origins"""
-EVERY = "select old, new, at, origins from supersession"
-EVER_SUPERSEDED = """
-    select old from supersession where old in (select value from json_each(:keys))
-    union select a from merge_move where kind = 'link' and a in (select value from json_each(:keys))"""
-DROP_LINK = "delete from supersession where old = ? and new = ?"
 OLDER = """
     select memory.uid, at from supersession join memory on memory.id = old and trash is null
     where new = ? order by old desc"""

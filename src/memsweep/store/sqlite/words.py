@@ -33,7 +33,7 @@ _LEAST = 1e-6
 
 
 @frozen
-class Hidden:
+class HiddenChunks:
     """The chunks that the full text has and that are not to count."""
 
     keys: list[int]
@@ -44,13 +44,13 @@ class Hidden:
         return len(self.keys)
 
 
-def hidden_chunks(db: apsw.Connection) -> Hidden:
+def hidden_chunks(db: apsw.Connection) -> HiddenChunks:
     keys: list[int] = []
     tokens = 0
     for key, sizes in db.execute(search_sql.HIDDEN_CHUNKS):
         keys.append(key)
         tokens += next(_numbers(sizes), 0)
-    return Hidden(keys, tokens)
+    return HiddenChunks(keys, tokens)
 
 
 def totals(db: apsw.Connection) -> tuple[int, int]:
@@ -60,7 +60,9 @@ def totals(db: apsw.Connection) -> tuple[int, int]:
     return next(numbers, 0), next(numbers, 0)
 
 
-def scores(db: apsw.Connection, words: Sequence[str], hidden: Hidden, chosen: Collection[int]) -> dict[int, float]:
+def scores(
+    db: apsw.Connection, words: Sequence[str], hidden: HiddenChunks, chosen: Collection[int]
+) -> dict[int, float]:
     """BM25 of the chosen chunks, by key."""
     chunks, tokens = totals(db)
     total = max(1, chunks - hidden.chunks)
@@ -75,7 +77,7 @@ def scores(db: apsw.Connection, words: Sequence[str], hidden: Hidden, chosen: Co
     return found
 
 
-def having(db: apsw.Connection, words: Sequence[str], hidden: Hidden) -> list[int]:
+def having(db: apsw.Connection, words: Sequence[str], hidden: HiddenChunks) -> list[int]:
     """How many chunks that count have each word."""
     asked = json.dumps([any_of([word]) for word in words])
     return [count for (count,) in db.execute(search_sql.COUNT_LIVE, (as_numbers(hidden.keys), asked))]
@@ -114,18 +116,18 @@ class WordQuery:
         self._frequency: dict[str, int] = {}
         self._counted_at = 0
 
-    def words(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden) -> list[str]:
+    def words(self, db: apsw.Connection, query: str, chunks: int, hidden: HiddenChunks) -> list[str]:
         """For a workspace of so many chunks, and some that do not count. Those that count twice are given twice."""
         words, twice = words_to_find(query), words_of_heading(query)
         if needs_counts(words, chunks):
             words = rarest(self._counts(db, words, chunks, hidden), chunks, twice) or words[:1]
         return [*words, *(word for word in words if word in twice)]
 
-    def rare(self, db: apsw.Connection, query: str, chunks: int, hidden: Hidden, most: int) -> list[str]:
+    def rare(self, db: apsw.Connection, query: str, chunks: int, hidden: HiddenChunks, most: int) -> list[str]:
         """The rarest, which stand in `most` chunks in all; perhaps none."""
         return rare(self._counts(db, words_to_find(query), chunks, hidden), most)
 
-    def _counts(self, db: apsw.Connection, words: list[str], chunks: int, hidden: Hidden) -> dict[str, int]:
+    def _counts(self, db: apsw.Connection, words: list[str], chunks: int, hidden: HiddenChunks) -> dict[str, int]:
         if hidden.keys:
             counts = zip(words, having(db, words, hidden), strict=True)
             return {word: count for word, count in counts if count}

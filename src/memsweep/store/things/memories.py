@@ -9,6 +9,7 @@ from memsweep.model.columns import declare
 from memsweep.model.memory_act import MemoryAct
 from memsweep.model.origin import TIERS
 from memsweep.model.revision import Revision
+from memsweep.model.superseding import Bases, Pair, bases_from, bases_text
 
 
 class OriginRow(NamedTuple):
@@ -79,13 +80,30 @@ class VectorRow(NamedTuple):
     data: Annotated[bytes, c.BYTES]
 
 
+_BASES = c.TEXT.but(
+    fits=f.bases,
+    remedy=f.to("[]"),
+    default="[]",
+    stored="origins",
+    to_file=bases_text,
+    from_file=bases_from,
+    to_node=bases_text,
+    from_node=bases_from,
+)
+
+
 class Supersession(NamedTuple):
     """One memory has taken the place of another."""
 
     old: Annotated[int, c.LINK]
     new: Annotated[int, c.LINK]
     at: Annotated[int, c.MOMENT]
-    origins: Annotated[str, c.TEXT.but(fits=f.bases, remedy=f.to("[]"), default="[]")]
+    bases: Annotated[Bases, _BASES]
+    """Who says so."""
+
+    @property
+    def pair(self) -> Pair:
+        return self.old, self.new
 
 
 ORIGIN = declare(OriginRow, "origin", "Origin")

@@ -6,9 +6,14 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from memsweep.model.graph_rows import Mention, Move
 from memsweep.model.memory_act import Mentioned
-from memsweep.model.superseding import Bases, Pair
+from memsweep.model.superseding import Pair
+from memsweep.store.facts import OwnedMention
 from memsweep.store.journals import MemoryActs
+from memsweep.store.rows import Find, Values, is_in
+from memsweep.store.things.graph import MentionLink
+from memsweep.store.things.memories import Supersession
 
 
 class MentionAt(NamedTuple):
@@ -16,12 +21,6 @@ class MentionAt(NamedTuple):
 
     memory: int
     position: int
-    chunk: int
-    entity: int
-    origin: int | None
-
-
-class MentionRow(NamedTuple):
     chunk: int
     entity: int
     origin: int | None
@@ -36,14 +35,6 @@ class PlacedMention(NamedTuple):
     origin: int | None
 
 
-class Link(NamedTuple):
-    """That one memory supersedes another, since when, and who says so."""
-
-    pair: Pair
-    at: int
-    bases: Bases
-
-
 class MemoryActRows(MemoryActs):
     """The acts, and what an engine keeps as links."""
 
@@ -55,32 +46,36 @@ class MemoryActRows(MemoryActs):
     def own_mentions(self, memory: int) -> Mentioned: ...
 
     @abstractmethod
-    def mentioned_by(self, origins: Collection[int]) -> set[int]:
-        """The live memories in which they mention something."""
-
-    @abstractmethod
-    def add_mentions(self, mentions: Iterable[MentionRow]) -> None:
-        """Between a live chunk and a live entity; elsewhere nothing is to be mentioned."""
-
-    @abstractmethod
     def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
         """Where there are none yet; the memory may be in the trash."""
 
-    @abstractmethod
+    def mentioned_by(self, origins: Collection[int]) -> set[int]:
+        """The live memories in which they mention something."""
+        (found,) = self._rows.ask(Values(MentionLink, ("chunk.memory",), (("origin", "in", origins),), distinct=True))
+        return {memory for (memory,) in found}
+
+    def add_mentions(self, mentions: Iterable[OwnedMention]) -> None:
+        """Between pieces and entities that are there, in the trash or not; one that is there stays whose it is."""
+        self._rows.put([*mentions], replace=False)
+
     def drop_mentions(self, mentions: Iterable[tuple[int, int]]) -> None:
         """By chunk and entity."""
+        self._rows.drop(Mention, mentions)
 
-    @abstractmethod
-    def links(self) -> list[Link]:
-        """Every one, also of memories in the trash."""
+    def links(self) -> list[Supersession]:
+        """What supersedes what, also in the trash."""
+        return self._rows.ask(Find(Supersession, (), "any", order=("old", "new")))[0]
 
-    @abstractmethod
     def ever_superseded(self, memories: Collection[int]) -> set[int]:
         """Of these, those that a link leads from, live or not, or one that ended and waits with its receipt."""
+        ended = (("kind", "=", "link"), *is_in("a", memories))
+        here = Values(Supersession, ("old",), is_in("old", memories), "any", distinct=True)
+        found = self._rows.ask(here, Values(Move, ("a",), ended, "any", distinct=True))
+        return {key for rows in found for (key,) in rows}
 
-    @abstractmethod
-    def set_links(self, links: Iterable[Link]) -> None:
+    def set_links(self, links: Iterable[Supersession]) -> None:
         """Add or replace, between memories that are there."""
+        self._rows.put([*links], replace=True)
 
-    @abstractmethod
-    def drop_links(self, pairs: Collection[Pair]) -> None: ...
+    def drop_links(self, pairs: Collection[Pair]) -> None:
+        self._rows.drop(Supersession, sorted(pairs))
