@@ -82,7 +82,8 @@ def test_a_link_that_is_there_stays_and_one_without_ends_is_not_made(told: Memor
         rows.put([OwnedMention(chunk, relation.subject, 7), OwnedMention(10_000, relation.subject, 7)], replace=False)
         rows.free(RelationSource, ("memory", "in", [gone.key]))
         rows.drop(Mention, [(chunk, relation.object)])
-        links = [Supersession(gone.key, kept.key, 5, "[]"), Supersession(kept.key, other.key, 5, "[]")]
+        says = (frozenset({3}),)
+        links = [Supersession(gone.key, kept.key, 5, says), Supersession(kept.key, other.key, 5, says)]
         rows.put(links, replace=True)
     with rows_of(told) as rows:
         assert {*rows.find(OwnedMention, ("chunk", "=", chunk))} == {(chunk, relation.subject, None)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +18,7 @@ from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.rows import Find, RowReads, Rows, Show, Tally
 from memsweep.store.things.code import CodeFileRow, CodeRootRow, CodeScopeRow, CodeSkipRow
 from memsweep.store.things.memories import MemoryRow
-from memsweep.store.views import CODE_FILES, HASHES
+from memsweep.store.views import COUNTED_FILES, HASHES, KNOWN_FILES, VERIFIED
 
 Refer = Callable[[CodeRootRow], Any]
 """What the files of a root refer to it by: its number in a file, its path in a graph."""
@@ -36,7 +36,7 @@ class CodeFiles:
 
     def overview(self) -> tuple[CodeRoot, ...]:
         """The folders that were indexed, with their files and runs."""
-        files = Tally(CODE_FILES, ("root", "language", "stale"), ("lines",), (("path", "known", None),))
+        files = Tally(COUNTED_FILES, ("root", "language", "stale"), ("lines",), (("path", "known", None),))
         roots, counted, scopes = self._rows.ask(Find(CodeRootRow), files, Find(CodeScopeRow))
         path_of = {self._refer(root): root.path for root in roots}
         ran = ((path_of[run.root], run.filters, run.runs, run.verified_at) for run in scopes if run.root in path_of)
@@ -47,7 +47,7 @@ class CodeFiles:
         """Every file of a root that is known, stale ones included, and those it lists without a memory of its own."""
         own = [self._refer(row) for row in self._rows.find(CodeRootRow, ("path", "=", root))]
         files, skips = self._rows.ask(
-            Show(CODE_FILES, (("root", "=", root),)), Find(CodeSkipRow, (("root", "in", own),), order=("path",))
+            Show(KNOWN_FILES, (("root", "=", root),)), Find(CodeSkipRow, (("root", "in", own),), order=("path",))
         )
         found = [_known(row["id"], row, row["stale"]) for row in files if row["path"] is not None]
         return [*found, *(_known("", skip._asdict(), stale=False) for skip in skips)]
@@ -65,9 +65,12 @@ class CodeFiles:
 
     def totals(self, root: str) -> CodeTotals:
         live = Tally(
-            CODE_FILES, ("language",), ("lines", "functions", "classes"), (("root", "=", root), ("stale", "=", False))
+            COUNTED_FILES,
+            ("language",),
+            ("lines", "functions", "classes"),
+            (("root", "=", root), ("stale", "=", False)),
         )
-        rows, stale = self._rows.ask(live, Tally(CODE_FILES, ("stale",), (), (("stale", "=", True),)))
+        rows, stale = self._rows.ask(live, Tally(COUNTED_FILES, ("stale",), (), (("stale", "=", True),)))
         lines, functions, classes = (int(sum(row[column] for row in rows)) for column in (2, 3, 4))
         return CodeTotals({row[0]: row[1] for row in sorted(rows)}, lines, functions, classes, sum(n for _, n in stale))
 
@@ -114,12 +117,15 @@ class RunWrites:
     def __init__(self, rows: Rows, run: RunEnd, now: datetime, refer: Refer) -> None:
         self._rows, self._run, self._at, self._refer = rows, run, to_micros(now), refer
         self._root = refer(ensure_root(rows, run.root))
-        named = {*run.verified, *run.gone, *run.returned, *run.doubtful, *run.marks}
-        named |= {each.memory_id for each in run.handed_over}
-        (found,) = rows.ask(Show(CODE_FILES, (("id", "in", named),)))
-        self._files = {row["id"]: row for row in found}
-        if not self._files.keys() >= set(run.verified):
+        others = {*run.gone, *run.returned, *run.doubtful, *run.marks, *(each.memory_id for each in run.handed_over)}
+        groups, found = rows.ask(
+            Tally(VERIFIED, ("root", "scope"), (), (("id", "in", run.verified),)),
+            Show(VERIFIED, (("id", "in", others),)),
+        )
+        if sum(count for _, _, count in groups) < len(run.verified):
             raise file_removed_meanwhile(run.root)
+        self._groups = {(root, scope) for root, scope, _ in groups}
+        self._files = {row["id"]: row for row in found}
 
     def write(self) -> None:
         self._verify()
@@ -130,6 +136,10 @@ class RunWrites:
 
     def _live(self, ids: Iterable[str]) -> list[dict[str, Any]]:
         return [self._files[uid] for uid in ids if uid in self._files]
+
+    def _found(self, ids: Collection[str]) -> list[dict[str, Any]]:
+        (found,) = self._rows.ask(Show(VERIFIED, (("id", "in", ids),)))
+        return found
 
     def _verify(self) -> None:
         """Those that were doubted, and then found in another scope, are of this one."""
@@ -144,7 +154,7 @@ class RunWrites:
             scope, before = self._rows.add([CodeScopeRow(self._root, run.scope, 1, self._at, 0)])[0], None
         doubtful = {row["key"] for row in self._live(run.doubtful) if row["scope"] == scope}
         changed: dict[int, tuple[int | None, int | None]] = dict.fromkeys(doubtful, (None, before))
-        for row in self._live(run.verified):
+        for row in self._live(run.verified) if self._groups == {(run.root, scope)} else self._found(run.verified):
             if row["root"] == run.root and (row["scope"] != scope or row["key"] in doubtful):
                 changed[row["key"]] = scope, None
         self._rows.change(CodeFileRow, ("scope", "verified_at"), changed)

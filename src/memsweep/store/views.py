@@ -1,11 +1,12 @@
 """Memories and their pieces as answers show them: which columns of which things, and the value made of them. Pure.
 
-An engine makes one query of a view; what it says for each column is read by name, and checked as the doctor does.
+An engine makes one query of a view; what it says for each column is read by name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
 from memsweep.model.columns import Column, Declaration, Side
@@ -42,25 +43,46 @@ class View:
         return self.columns[name].how
 
     def reader(self, side: Side) -> Callable[[Sequence[Any]], dict[str, Any]]:
-        """Return what makes values by name of those that an engine gives in order; damaged ones are refused."""
-        steps = []
-        for name, (of, column, form) in self.columns.items():
-            how = of.columns[column]
-            as_file = how.as_row if side == "node" else None
-            way = how.from_file if side == "file" else how.from_node
-            steps.append((name, how.fits, as_file, way, of in self._certain, form == "length"))
+        """Return what makes values by name of those that an engine gives in order.
+
+        What is not of its type is refused: it is damaged, and cannot be shown.
+        """
+        names = tuple(self.columns)
+        kinds = [
+            () if each.form == "length" else _kinds(each.how, side) + (type(None),) * (each.of not in self._certain)
+            for each in self.columns.values()
+        ]
+        found = [(name, getattr(each.how, f"from_{side}")) for name, each in self.columns.items()]
+        ways = [(name, way) for name, way in found if way is not None]
+        sound: set[tuple[type, ...]] = set()
 
         def read(values: Sequence[Any]) -> dict[str, Any]:
-            found = {}
-            for (name, fits, as_file, way, is_certain, is_plain), value in zip(steps, values, strict=False):
-                if (is_certain or value is not None) and not is_plain:
-                    if not fits(value if as_file is None else as_file(value)):
-                        raise ValueError(f"{name} is damaged: {value!r:.40}")
-                    value = value if way is None or value is None else way(value)
-                found[name] = value
-            return found
+            types = tuple(map(type, values))
+            row = dict(zip(names, values, strict=False))
+            if types not in sound:  # most rows are alike
+                for name, kind, known in zip(names, types, kinds, strict=False):
+                    if known and kind not in known:
+                        raise TypeError(f"{name} is damaged: {row[name]!r:.40}")
+                sound.add(types)
+            for name, way in ways:
+                if row[name] is not None:
+                    row[name] = way(row[name])
+            return row
 
         return read
+
+
+_KINDS: dict[str, tuple[type, ...]] = {"text": (str,), "integer": (int, bool), "real": (float, int), "blob": (bytes,)}
+
+
+def _kinds(how: Column, side: Side) -> tuple[type, ...]:
+    """Return the types that a value of a column may have in an engine."""
+    kinds = _KINDS[how.sql.split()[0]]
+    if side == "node" and how.sql == "blob":
+        kinds = _KINDS["text"]
+    elif side == "node" and how.from_node in (tuple, list):
+        kinds = (list,)
+    return kinds + (type(None),) * how.null
 
 
 def _columns(of: Declaration, *names: str, **others: str) -> Iterator[tuple[str, Shown]]:
@@ -68,7 +90,11 @@ def _columns(of: Declaration, *names: str, **others: str) -> Iterator[tuple[str,
     yield from ((name, Shown(of, column)) for name, column in others.items())
 
 
+_FILE = ("path", "root", "language", "lines", "verified", "run_verified")
 _ORIGIN = ("door", "client", "client_version", "session", "tool", "tier")
+_PARTS = frozenset({*_FILE, *_ORIGIN, "symbol", "symbol_kind"})
+_FILE_OF, _ORIGIN_OF = itemgetter(*_FILE), itemgetter(*_ORIGIN)
+_MOMENTS = [name for name, how in MEMORY.columns.items() if how.shown and name.endswith("_at")]
 _COMMON = dict[str, Shown](
     [
         *_columns(MEMORY, *(name for name, column in MEMORY.columns.items() if column.shown)),
@@ -89,11 +115,17 @@ LISTED = View(
     },
     (MEMORY,),
 )
-CODE_FILES = View(
+_KNOWN = [
+    *_columns(MEMORY, "id", "stale"),
+    *_columns(CODE_FILE, "path", "language", "stamp", "digest", "read_at_ns"),
+    *_columns(CODE_ROOT, root="path"),
+]
+KNOWN_FILES = View(dict(_KNOWN), (MEMORY,))
+COUNTED_FILES = View(dict([*_KNOWN, *_columns(CODE_FILE, "lines", "functions", "classes")]), (MEMORY,))
+VERIFIED = View(
     dict(
         [
-            *_columns(MEMORY, "key", "id", "stale", "last_seen_at"),
-            *_columns(CODE_FILE, "path", "language", "stamp", "digest", "read_at_ns", "lines", "functions", "classes"),
+            *_columns(MEMORY, "key", "id", "last_seen_at"),
             *_columns(CODE_FILE, "scope", verified="verified_at"),
             *_columns(CODE_ROOT, root="path"),
             *_columns(CODE_SCOPE, run_verified="verified_at"),
@@ -114,17 +146,22 @@ PIECE = View(
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an answer, of which each column that answers show is one."""
-    origin = stored_origin(*(row.pop(name) for name in _ORIGIN))
-    path, root, language, lines = (row.pop(name) for name in ("path", "root", "language", "lines"))
-    symbol, kind = row.pop("symbol", ""), row.pop("symbol_kind", "")
-    alone, run = row.pop("verified"), row.pop("run_verified")
+    path, root, language, lines, alone, run = _FILE_OF(row)
+    symbol, kind = row.get("symbol", ""), row.get("symbol_kind", "")
     verified = alone if run is None else run
     made, seen, stale = row["created_at"], row["last_seen_at"], row["stale"]
-    row["last_seen_at"] = last_seen(made, seen, stale=stale, verified_at=verified)
-    moments = {name: moment_or_none(value) for name, value in row.items() if name.endswith("_at")}
-    whole = f"{(root or '').rstrip('/')}/{path}"
-    code = None if path is None else CodePlace(path, whole, language, lines, moment_or_none(verified), symbol, kind)
-    return row | moments | {"origin": origin, "code": code}
+    shown = {name: value for name, value in row.items() if name not in _PARTS}
+    shown["last_seen_at"] = last_seen(made, seen, stale=stale, verified_at=verified)
+    created = from_micros(made)
+    for name in _MOMENTS:
+        if (at := shown[name]) is not None:
+            shown[name] = created if at == made else from_micros(at)
+    shown["origin"] = stored_origin(*_ORIGIN_OF(row))
+    shown["code"] = None
+    if path is not None:
+        whole = f"{(root or '').rstrip('/')}/{path}"
+        shown["code"] = CodePlace(path, whole, language, lines, moment_or_none(verified), symbol, kind)
+    return shown
 
 
 def passage_of(row: dict[str, Any]) -> Passage:

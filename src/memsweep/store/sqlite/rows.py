@@ -378,8 +378,14 @@ def viewed(view: View) -> tuple[str, str, ReadView]:
 
     names = [(f"{of.table}.{of.in_file(name)}", form) for of, name, form in view.columns.values()]
     columns = [_FORMS[form].format(name, SHOWN_CHARACTERS) for name, form in names]
-    tables = {of.table for of, _, _ in view.columns.values()}
-    return ", ".join(columns), "".join(join for table, join in _JOINS.items() if table in tables), view.reader("file")
+    return ", ".join(columns), _joins(view, view.columns), view.reader("file")
+
+
+def _joins(view: View, names: Iterable[str]) -> str:
+    """Join what some columns of a view are of; folders and runs are found by the file."""
+    tables = {view.columns[name].of.table for name in names}
+    tables |= {"code_file"} if tables & {"code_root", "code_scope"} else set()
+    return "".join(join for table, join in _JOINS.items() if table in tables)
 
 
 @cache
@@ -394,9 +400,8 @@ def _look(view: View, shape: Shape) -> tuple[str, ReadView]:
 @cache
 def _tally(view: View, by: tuple[str, ...], sums: tuple[str, ...], shape: Shape) -> str:
     """Where no file is asked for, of an index in which no text stands."""
-    _, joins, _ = viewed(view)
-    is_plain = all(view.columns[name].of.table == "memory" for name in (*by, *sums, *(name for name, _ in shape)))
-    start = "memory indexed by memory_by_number" if is_plain else f"memory{joins}"
+    joins = _joins(view, (*by, *sums, *(name for name, _ in shape)))
+    start = f"memory{joins}" if joins else "memory indexed by memory_by_number"
     summed = "".join(f", total({_at(view, name)})" for name in sums)
     grouped = ", ".join(_at(view, name) for name in by)
     return f"select {grouped}, count(*){summed} from {start}{_view_conditions(view, shape)} group by {grouped}"
