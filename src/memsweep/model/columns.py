@@ -27,6 +27,7 @@ R = TypeVar("R")
 Convert = Callable[[Any], Any]
 Bin = Literal["live", "trash", "any"]
 Side = Literal["file", "node"]
+Again = Literal["first", "last", "union", "larger", "until"]
 
 
 @frozen
@@ -59,6 +60,10 @@ class Column:
     """A graph keeps it elsewhere than as a property: as an end of an edge, or in another form."""
     shown: bool = False
     """Every answer that shows the thing has it."""
+    settable: bool = False
+    """Callers set it."""
+    again: Again = "first"
+    """What becomes of it when the same is said again: the first, both, or what `until` says of a date."""
 
     def but(self, **changes: Any) -> Column:
         return replace(self, **changes)

@@ -6,11 +6,12 @@ well. Taking some acts away and doing the others again gives the memory as it wo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from memsweep.model import columns as c
 from memsweep.model import forms as f
+from memsweep.model.columns import Again
 from memsweep.model.memory import MemoryDraft, StatedIn
 from memsweep.model.revision import MemoryText
 from memsweep.model.text import name_key
@@ -155,9 +156,9 @@ def _step(state: MemoryState | None, act: MemoryAct) -> MemoryState | None:
         return state._replace(
             text=act.text or state.text,
             by=tuple(dict.fromkeys(by)),
-            tags=tuple(dict.fromkeys([*state.tags, *said.get("tags", ())])),
-            metadata={**state.metadata, **said.get("metadata", {})},
-            expires_at=said.get("expires_at", _still_to_come(state.expires_at, act.at)),
+            tags=both(state.tags, said.get("tags", ())),
+            metadata=both(state.metadata, said.get("metadata", {})),
+            expires_at=AGAIN["until"](state.expires_at, said.get("expires_at"), act.at),
         )
     return state._replace(
         text=act.text or state.text,
@@ -165,6 +166,21 @@ def _step(state: MemoryState | None, act: MemoryAct) -> MemoryState | None:
         tags=tuple(said.get("tags", state.tags)),
         metadata=said.get("metadata", state.metadata),
     )
+
+
+def both(was: Any, said: Any) -> Any:
+    """Return two lists or two objects as one: each once, and of a name what was said last."""
+    return {**was, **said} if isinstance(said, Mapping) else tuple(dict.fromkeys([*was, *said]))
+
+
+AGAIN: Mapping[Again, Callable[[Any, Any, int], Any]] = {
+    "first": lambda was, said, at: was,
+    "last": lambda was, said, at: said,
+    "union": lambda was, said, at: both(was, said),
+    "larger": lambda was, said, at: max(was, said),
+    "until": lambda was, said, at: _still_to_come(was, at) if said is None else said,
+}
+"""What becomes of a value that was there when another one is said at a moment."""
 
 
 def _still_to_come(expires_at: int | None, at: int) -> int | None:
@@ -241,15 +257,6 @@ class ExistingMemory(NamedTuple):
     expires_at: int | None
     created_at: int
     origin: int | None
-
-    def with_labels_of(self, draft: MemoryDraft) -> tuple[list[str], dict[str, Any]]:
-        """The tags and the metadata of both."""
-        return list(dict.fromkeys([*self.tags, *draft.tags])), {**self.metadata, **draft.metadata}
-
-    def expiring_with(self, draft: MemoryDraft, at: int) -> int | None:
-        """When it expires, said again at a moment."""
-        given = micros_or_none(draft.expires_at)
-        return _still_to_come(self.expires_at, at) if given is None else given
 
     def stating(self, chunks: Sequence[int], pieces: int, origin: int | None) -> StatedIn:
         """A chunk for each new piece: it may have been cut into fewer when it was stored."""

@@ -1,20 +1,63 @@
-"""A text that a live memory has and that is said again: what the memory becomes, and what is written down of it."""
+"""A text that is said: the row of a new memory, or what one becomes that has it; and what is written down of it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
-from memsweep.model.memory import MemoryDraft
-from memsweep.model.memory_act import ExistingMemory, MemoryAct, Mentioned, Place, said_again
+from memsweep.model.memory import MemoryDraft, NewMemory
+from memsweep.model.memory_act import AGAIN, ExistingMemory, MemoryAct, Mentioned, Place, said_again
 from memsweep.model.times import to_micros
 from memsweep.store.memory_acts import MemoryActRows
+from memsweep.store.rows import Rows
+from memsweep.store.things.memories import MEMORY, MemoryRow
 
 
 def acts_before(acts: MemoryActRows, memory: ExistingMemory, text: str) -> tuple[list[MemoryAct], MemoryAct]:
     """Who has said or updated it, and who said it first if that was not written down."""
     known = acts.of_memories([memory.key])
     return known, memory.said_first(text, Mentioned() if known else acts.own_mentions(memory.key))
+
+
+_SETTABLE = tuple(name for name, column in MEMORY.columns.items() if column.settable)
+
+
+def _said(draft: MemoryDraft) -> dict[str, Any]:
+    """Return what callers set, as the columns have it."""
+    values = {name: getattr(draft, name) for name in _SETTABLE}
+    return {name: to_micros(value) if isinstance(value, datetime) else value for name, value in values.items()}
+
+
+def row_of(new: NewMemory, thread: int | None, origin: int | None, key: int = 0) -> MemoryRow:
+    now = to_micros(new.now)
+    return MemoryRow(
+        **_said(new.draft),
+        id=new.id,
+        thread=thread,
+        created_at=now,
+        updated_at=now,
+        last_seen_at=now,
+        stale=False,
+        content_hash=new.content_hash,
+        version=1,
+        trash=None,
+        origin=origin,
+        released_at=None,
+        key=key,
+    )
+
+
+def say_again(rows: Rows, row: MemoryRow, draft: MemoryDraft, now: datetime) -> ExistingMemory:
+    """Change a memory whose text is said again; returns it as it was before."""
+    at, last = to_micros(now), row.created_at if row.last_seen_at is None else row.last_seen_at
+    after = {
+        name: AGAIN[MEMORY.columns[name].again](getattr(row, name), said, at) for name, said in _said(draft).items()
+    }
+    changed = {name: value for name, value in after.items() if value != getattr(row, name)}
+    changed["last_seen_at"] = max(last, at)
+    rows.change(MemoryRow, tuple(changed), {row.key: tuple(changed.values())}, bin="live")
+    return ExistingMemory(*(getattr(row, name) for name in ExistingMemory._fields))
 
 
 class Repeat:

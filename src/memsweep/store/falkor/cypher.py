@@ -75,11 +75,10 @@ def props(place: str, names: Iterable[str]) -> str:
 
 
 # remembering
-MEMORIES_BY_HASH = """
-    MATCH (m:Memory {content_hash: $hash}) WHERE NOT m.stale AND m.source <> $code_source
+MEMORIES_BY_HASH = f"""
+    MATCH (m:Memory {{content_hash: $hash}}) WHERE NOT m.stale AND m.source <> $code_source
     OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, newer WHERE newer IS NULL
-    RETURN m.key, m.id, m.tags, m.metadata, m.thread, m.text, m.last_seen_at, m.created_at, m.expires_at, m.pinned,
-           m.source, m.origin"""
+    RETURN {", ".join(f"m.{MEMORY.in_node(name)}" for name in MEMORY.columns)}"""
 KNOWS_HASH = "MATCH (m:Memory {content_hash: $hash}) RETURN m.key LIMIT 1"
 THREAD = "MATCH (t:Thread {id: $id}) RETURN t.key, t.last"
 CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN c.key ORDER BY h.index"

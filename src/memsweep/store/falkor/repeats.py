@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, NamedTuple
 
+from memsweep.model.columns import decoder
 from memsweep.model.memory import MemoryDraft, NewMemory, Remembered
 from memsweep.model.memory_act import ExistingMemory
 from memsweep.model.origin import Origin
-from memsweep.model.stored import mapping, to_json
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, superseding
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.writing import about_same_text, add_names, logged
-from memsweep.store.repeats import Repeat
-
-
-class _Row(NamedTuple):
-    """As `cypher.MEMORIES_BY_HASH` tells it."""
-
-    key: int
-    id: str
-    tags: list[str]
-    metadata: str
-    thread: int | None
-    text: str
-    last_seen_at: int | None
-    created_at: int
-    expires_at: int | None
-    pinned: bool
-    source: str
-    origin: int | None
+from memsweep.store.repeats import Repeat, say_again
+from memsweep.store.things.memories import MemoryRow
 
 
 def touch_existing(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime, origin: Origin) -> str | None:
@@ -62,21 +47,10 @@ def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) 
     if thread and not thread[0]:
         return None
     where = thread[0][0][0] if thread else None
-    rows = (_Row(*row) for row in found)
+    rows: Iterable[MemoryRow] = map(decoder(MemoryRow, "node"), found)
     row = next((row for row in rows if row.thread == where and row.text == draft.text), None)
     if row is None:
         return None
-    known = row.source, row.expires_at, row.created_at, row.origin
-    existing = ExistingMemory(row.key, row.id, row.tags, mapping(row.metadata), *known)
-    tags, metadata = existing.with_labels_of(draft)
-    last = row.created_at if row.last_seen_at is None else row.last_seen_at
-    seen: dict[str, Any] = {
-        "last_seen_at": max(last, to_micros(now)),
-        "tags": tags,
-        "metadata": to_json(metadata),
-        "expires_at": existing.expiring_with(draft, to_micros(now)),
-        "pinned": row.pinned or draft.pinned,
-    }
-    tx.do(cypher.CHANGE_MEMORY, [{"key": row.key, "set": seen}])
+    existing = say_again(FalkorRows(tx), row, draft, now)
     tx.do(cypher.TOUCH_MENTIONED, [{"key": row.key, "at": to_micros(now)}])
     return existing

@@ -87,7 +87,7 @@ class FalkorRows:
         if not rows:
             return ()
         tx, (it, _) = writable(self._asked), declared(_class(rows))
-        made = _nodes(rows)
+        made = nodes_of(rows)
         keys = [tx.new_key() for _ in rows] if it.numbered_by else []
         for key, node in zip(keys, made, strict=False):
             node[it.numbered_by] = key
@@ -100,7 +100,7 @@ class FalkorRows:
         if not rows:
             return
         it, _ = declared(_class(rows))
-        made, when = _nodes(rows), "" if replace else " ON CREATE"
+        made, when = nodes_of(rows), "" if replace else " ON CREATE"
         if it.is_link:
             for step in _links(_class(rows), when, frozenset(live)):
                 writable(self._asked).do(step, made)
@@ -365,7 +365,7 @@ def _totals(row: Any, by: str, letters: str, place: Place) -> str:
     return f"UNWIND $w0 AS each MATCH {at} RETURN each, count(n), {sized}"
 
 
-def _nodes(rows: Sequence[Any]) -> list[dict[str, Any]]:
+def nodes_of(rows: Sequence[Any]) -> list[dict[str, Any]]:
     """Return the properties of new nodes of one class."""
     it, names = declared(_class(rows))
     stored, ways = [it.in_node(name) for name in names], encoders(it, names, "node")

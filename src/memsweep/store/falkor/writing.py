@@ -26,12 +26,12 @@ from memsweep.model.memory import (
 from memsweep.model.memory_act import Place
 from memsweep.model.stored import to_json
 from memsweep.model.text import content_hash, name_key
-from memsweep.model.times import micros_or_none, to_micros
+from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.naming import Known, Names, Relations, keys_of, sole
 from memsweep.store.falkor.origins import origin_key
-from memsweep.store.falkor.rows import FalkorRows, queries_of
+from memsweep.store.falkor.rows import FalkorRows, nodes_of, queries_of
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
@@ -39,6 +39,7 @@ from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.forgotten import about as about_forgotten
 from memsweep.store.forgotten import tombstoned
 from memsweep.store.refusals import is_first_model, tombstoned_text
+from memsweep.store.repeats import row_of
 
 
 def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:
@@ -104,26 +105,9 @@ def logged(tx: Transaction, new: NewMemory, done: Remembered, created: Sequence[
 
 
 def _add_memory(tx: Transaction, new: NewMemory, origin: int | None) -> tuple[int, list[int]]:
-    draft, now, key = new.draft, to_micros(new.now), tx.new_key()
-    thread, first = _thread(tx, draft.thread_id, len(new.chunks))
-    memory = {
-        "key": key,
-        "id": new.id,
-        "text": draft.text,
-        "tags": list(draft.tags),
-        "source": draft.source,
-        "metadata": to_json(draft.metadata),
-        "thread": thread,
-        "created_at": now,
-        "updated_at": now,
-        "last_seen_at": now,
-        "expires_at": micros_or_none(draft.expires_at),
-        "stale": False,
-        "pinned": draft.pinned,
-        "content_hash": new.content_hash.hex(),
-        "version": 1,
-        "origin": origin,
-    }
+    key = tx.new_key()
+    thread, first = _thread(tx, new.draft.thread_id, len(new.chunks))
+    (memory,) = nodes_of([row_of(new, thread, origin, key)])
     # The order the chunks stand in: their thread's, or (negative, so that the two never meet) their memory's own.
     stream = thread if thread is not None else (-key if len(new.chunks) > 1 else None)
     rows = _chunk_rows(tx, key, new.chunks, stream, first)

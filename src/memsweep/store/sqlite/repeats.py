@@ -7,16 +7,18 @@ from typing import Any
 
 import apsw
 
+from memsweep.model.columns import decoder
 from memsweep.model.memory import CODE_SOURCE, MemoryDraft, NewMemory, Remembered
 from memsweep.model.memory_act import ExistingMemory
 from memsweep.model.origin import Origin
-from memsweep.model.stored import mapping, texts, to_json
 from memsweep.model.times import to_micros
-from memsweep.store.repeats import Repeat
+from memsweep.store.repeats import Repeat, say_again
 from memsweep.store.sqlite import sql
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
 from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.rows import SqliteRows
 from memsweep.store.sqlite.writing import add_names, logged, supersede
+from memsweep.store.things.memories import MemoryRow
 
 
 def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:
@@ -55,18 +57,8 @@ def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: 
     found: Any = db.execute(sql.FIND_SAME_TEXT, wanted).fetchone()
     if found is None:
         return None
-    key, uid, tags, metadata, *rest = found
-    existing = ExistingMemory(key, uid, texts(tags), mapping(metadata), *rest)
-    tags, metadata = existing.with_labels_of(draft)
-    seen = {
-        "id": key,
-        "now": to_micros(now),
-        "tags": to_json(tags),
-        "metadata": to_json(metadata),
-        "expires_at": existing.expiring_with(draft, to_micros(now)),
-        "pinned": draft.pinned,
-    }
-    db.execute(sql.TOUCH_MEMORY, seen)
-    db.executemany(sql.ADD_TAG, [(tag, key) for tag in draft.tags])
-    db.execute(sql.TOUCH_MENTIONED, (to_micros(now), key))
+    row: MemoryRow = decoder(MemoryRow, "file")(found)
+    existing = say_again(SqliteRows(db), row, draft, now)
+    db.executemany(sql.ADD_TAG, [(tag, row.key) for tag in draft.tags])
+    db.execute(sql.TOUCH_MENTIONED, (to_micros(now), row.key))
     return existing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
+from memsweep.store.things.memories import MEMORY
 
 FACT = "weight, last_seen, evidence, handed_in, created_at, valid_at, invalid_at"
 """What changes of a relation, as a fact's state has it."""
@@ -11,23 +12,13 @@ FACT = "weight, last_seen, evidence, handed_in, created_at, valid_at, invalid_at
 # remembering
 KNOWS_HASH = "select 1 from memory where content_hash = ? and trash is null"
 FIND_SAME_TEXT = f"""
-    select memory.id, memory.uid, memory.tags, memory.metadata, memory.source, memory.expires_at, memory.created_at,
-           memory.origin
-    from memory
-    left join thread on thread.id = memory.thread
+    select {", ".join(f"memory.{MEMORY.in_file(name)}" for name in MEMORY.columns)}
+    from memory left join thread on thread.id = memory.thread
     where content_hash = :hash and trash is null and stale = 0 and source <> :code_source
       and thread.uid is :thread and memory.text = :text and {NOT_SUPERSEDED}
     limit 1"""
-TOUCH_MEMORY = """
-    update memory set last_seen_at = max(coalesce(last_seen_at, created_at), :now), tags = :tags, metadata = :metadata,
-        expires_at = :expires_at, pinned = max(pinned, :pinned), version = version + 1
-    where id = :id"""
 ADD_THREAD = "insert into thread (uid) values (?)"
 THREAD_ID = "select id from thread where uid = ?"
-ADD_MEMORY = """
-    insert into memory (uid, text, tags, source, metadata, thread, created_at, updated_at, last_seen_at,
-                        expires_at, pinned, content_hash, origin)
-    values (:uid, :text, :tags, :source, :metadata, :thread, :now, :now, :now, :expires_at, :pinned, :hash, :origin)"""
 ADD_TAG = "insert into memory_tag (tag, memory) values (?, ?) on conflict do nothing"
 CHUNK_KEYS = """
     select chunk.id from chunk join memory on memory.id = chunk.memory

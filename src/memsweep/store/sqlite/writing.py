@@ -29,13 +29,15 @@ from memsweep.model.revision import Piece
 from memsweep.model.stored import to_json
 from memsweep.model.superseding import Older
 from memsweep.model.text import content_hash, name_key
-from memsweep.model.times import micros_or_none, to_micros
+from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import add_event, read_model, write_model
 from memsweep.store.refusals import is_first_model
+from memsweep.store.repeats import row_of
 from memsweep.store.sqlite import sql, superseding_sql
 from memsweep.store.sqlite.graph_rows import find_thing
 from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.rows import SqliteRows
 from memsweep.store.sqlite.stating import mention_again, state_fact
 
 
@@ -99,23 +101,9 @@ def add_names(
 
 
 def _add_row(db: apsw.Connection, new: NewMemory, thread: int | None, origin: int | None) -> int:
-    draft = new.draft
-    values = {
-        "uid": new.id,
-        "text": draft.text,
-        "tags": to_json(draft.tags),
-        "source": draft.source,
-        "metadata": to_json(draft.metadata),
-        "thread": thread,
-        "now": to_micros(new.now),
-        "expires_at": micros_or_none(draft.expires_at),
-        "pinned": draft.pinned,
-        "hash": new.content_hash,
-        "origin": origin,
-    }
-    memory = insert(db, sql.ADD_MEMORY, values)
-    if draft.tags:
-        db.executemany(sql.ADD_TAG, [(tag, memory) for tag in draft.tags])
+    (memory,) = SqliteRows(db).add([row_of(new, thread, origin)])
+    if new.draft.tags:
+        db.executemany(sql.ADD_TAG, [(tag, memory) for tag in new.draft.tags])
     return memory
 
 
