@@ -1,15 +1,10 @@
 """Children that die in a collection: `python -m tests.collector.killed_at_each_step OPERATION [thorough]`.
 
-Each child does the operation on a copy of the same store and kills itself before its n-th statement, or right after
-it: wherever another kind of statement begins, and if it is thorough, at every statement. Clock and ids stand still,
-so there are exactly two states that the store may be left in: as if nothing had been done, or as if all of it had.
-One line of JSON says how often it died and what was wrong.
+A step is any statement. One line of JSON says how often it died and what was wrong.
 """
 
 import json
-import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -17,8 +12,6 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any
-
-import apsw
 
 from memsweep.app import make_app
 from memsweep.collector import collect, update
@@ -41,6 +34,7 @@ from tests.collector.stores import (
 from tests.secrets.lines import positives
 from tests.support import store_files
 from tests.support.counts import some_of, turns
+from tests.support.killing import Verdict, at_step, in_child
 from tests.support.memory_disk import MEMORY_DISK
 
 SECRET = next(line.text for line in positives() if line.kind == "aws-access-key")
@@ -147,58 +141,24 @@ def everything(file: Path) -> dict[str, list[str]]:
         return {name: sorted(map(repr, db.execute(f'select * from "{name}"'))) for name in names}
 
 
-class KillSwitch:
-    """Counts the statements of this process, and ends it at one of them as hard as can be."""
+def attempt(home: Path, operation: Operation, given: Any, ticks: int, at: int, after: bool = False) -> list[str] | None:
+    """The operation in a child of its own; its statements, if it came to the end."""
 
-    def __init__(self, at: int, after: bool) -> None:
-        self._at, self._after = at, after
-        self.begun: list[str] = []
-        self.ended = 0
-        apsw.connection_hooks.append(self._watch)
+    def work() -> list[str]:
+        steps = at_step(at, reads=True, files=False, after=after)
+        operation.run(Place(home, make_app(load_settings({"MEMSWEEP_HOME": str(home)})), ticks=count(ticks)), given)
+        return steps
 
-    def _watch(self, db: apsw.Connection) -> None:
-        db.exec_trace = self._begin
-        db.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._end)
-
-    def _begin(self, cursor: object, statement: str, values: object) -> bool:
-        self.begun.append(statement.split()[0].lower())
-        if not self._after and len(self.begun) == self._at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return True
-
-    def _end(self, event: object) -> None:
-        self.ended += 1
-        if self._after and self.ended == self._at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-
-def attempt(home: Path, operation: Operation, given: Any, ticks: int, at: int, after: bool) -> dict[str, Any]:
-    """The operation in a child of its own; what it said before it ended."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            kill_switch = KillSwitch(at, after)
-            place = Place(home, make_app(load_settings({"MEMSWEEP_HOME": str(home)})), ticks=count(ticks))
-            operation.run(place, given)
-            os.write(writing, json.dumps({"begun": kill_switch.begun, "ended": kill_switch.ended}).encode())
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)  # acknowledged, and no time to close anything
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read()
-    os.waitpid(pid, 0)
-    return json.loads(said) if said else {}
+    found: list[str] | None = in_child(work)
+    return found
 
 
 def main(name: str, thorough: bool) -> dict[str, Any]:
     operation = OPERATIONS[name]
-    problems: list[str] = []
     with store_with(SPEC) as origin, tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
         given = operation.prepare(origin)
         ticks = next(origin.ticks)
         origin.app.close()
-        before = everything(origin.file)
 
         def copy(number: int) -> Path:
             home = Path(folder) / str(number)
@@ -206,27 +166,18 @@ def main(name: str, thorough: bool) -> dict[str, Any]:
             return home
 
         whole = copy(0)
-        said = attempt(whole, operation, given, ticks, at=0, after=False)
-        done = everything(store_files.file_of(whole))
-        if done == before:
-            problems.append("what was acknowledged is not there")
-        # Before a statement and after the one before it is nearly the same moment; the last one has no next.
-        begun = range(1, len(said["begun"]) + 1)
-        points = [(at, False) for at in some_of(begun, 3, turns(said["begun"]), thorough)]
-        points += [(at, True) for at in range(1 if thorough else said["ended"], said["ended"] + 1)]
-        outcomes = {"before": 0, "done": 0}
-        for number, (at, after) in enumerate(points, 1):
+        steps = attempt(whole, operation, given, ticks, at=-1)
+        assert steps
+        verdict = Verdict(everything(origin.file), everything(store_files.file_of(whole)))
+        # After a statement is nearly the same moment as before the next one; the last one has no next.
+        points = [(at, False) for at in some_of(range(len(steps)), 3, turns(steps), thorough)]
+        for number, (at, after) in enumerate([*points, (len(steps) - 1, True)], 1):
             home = copy(number)
-            if attempt(home, operation, given, ticks, at, after):
-                problems.append(f"it lived through statement {at}")
+            lived = attempt(home, operation, given, ticks, at, after) is not None
             file = store_files.file_of(home)
-            left = everything(file)
-            if left not in (before, done):
-                problems.append(f"killed {'after' if after else 'before'} statement {at}: neither nor")
-            problems += broken(file)
-            outcomes["done" if left == done else "before"] += 1
+            verdict.see(f"{'after' if after else 'before'} step {at}", everything(file), broken(file), lived=lived)
             shutil.rmtree(home)
-    return {"points": len(points), "problems": problems, **outcomes}
+    return verdict.told()
 
 
 if __name__ == "__main__":

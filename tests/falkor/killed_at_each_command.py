@@ -1,9 +1,7 @@
 """Forks children that die at a command to FalkorDB: `python -m tests.falkor.killed_at_each_command PORT OPERATION`.
 
-Each child does the operation on a copy of the same workspace and kills itself right before it sends its n-th
-command, or right after, without waiting for the reply; of commands that go together it sends those before. Clock
-and ids stand still, so there are exactly two states that the workspace may be left in: as if nothing had been done,
-or as if all of it had. One line of JSON says how often it died and what was wrong.
+It dies right before it sends its n-th command, or right after, without waiting for the reply; of commands that go
+together it sends those before. One line of JSON says how often it died and what was wrong.
 """
 
 import json
@@ -32,6 +30,7 @@ from tests.collector.killed_at_each_step import GONE, OPERATIONS, SPEC, Operatio
 from tests.collector.stores import NOW, store_with
 from tests.falkor.both_engines import Side
 from tests.support.counts import some_of, turns
+from tests.support.killing import Verdict, in_child
 
 MERGED = ["ring one", "ring two"]
 
@@ -111,21 +110,14 @@ class KillSwitch:
 
 
 def attempt(act: Callable[[], object], at: int, sent: bool) -> list[str]:
-    """Do it in a child of its own; the commands it sent, or none if it died before it was done."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            kill_switch = KillSwitch(at, sent)
-            act()
-            os.write(writing, json.dumps(kill_switch.commands).encode())
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)  # acknowledged, and no time to close anything
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read()
-    os.waitpid(pid, 0)
-    return json.loads(said or b"[]")  # type: ignore[no-any-return]
+    """Do it in a child of its own; the commands it sent, or none if it died, or failed, before it was done."""
+
+    def work() -> list[str]:
+        kill_switch = KillSwitch(at, sent)
+        act()
+        return kill_switch.commands
+
+    return in_child(work, may_fail=True) or []
 
 
 class Bench:
@@ -210,7 +202,6 @@ def points(commands: list[str], thorough: bool) -> list[tuple[int, bool]]:
 
 def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
     operation, url = ALL_OPERATIONS[name], f"falkor://127.0.0.1:{port}/dying"
-    problems: list[str] = []
     with copied(url, operation) as (engine, given, ticks):
         bench = Bench(engine, port)
 
@@ -219,26 +210,18 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
 
         known_before = set(bench.findings())  # the store has pieces that belong to nothing
         commands = bench.attempt(act, at=0, sent=False)
-        left = done = bench.state()
+        verdict = Verdict(bench.before, left := bench.state())
         known_after = set(bench.findings())
-        if done == bench.before:
-            problems.append("what was acknowledged is not there")
-        outcomes = {"before": 0, "done": 0}
         for at, sent in points(commands, thorough):
             if left != bench.before:
                 bench.put_back()
-            where = f"killed {'after' if sent else 'before'} command {at} of {len(commands)}"
-            if bench.attempt(act, at, sent):
-                problems.append(f"{where}: lived")
-            left = bench.state()
-            if left not in (bench.before, done):
-                problems.append(f"{where}: neither nor")
-            outcomes["done" if left == done else "before"] += 1
-            if left == done or at % 5 == 0:
-                expected = known_after if left == done else known_before
-                problems += [f"{where}: {found}" for found in bench.findings() if found not in expected]
+            lived, left = bool(bench.attempt(act, at, sent)), bench.state()
+            is_done = left == verdict.done
+            looked = bench.findings() if is_done or at % 5 == 0 else []
+            found = [each for each in looked if each not in (known_after if is_done else known_before)]
+            verdict.see(f"{'after' if sent else 'before'} command {at} of {len(commands)}", left, found, lived=lived)
         bench.close()
-    return {"points": len(points(commands, thorough)), "problems": problems, **outcomes}
+    return verdict.told()
 
 
 @contextmanager

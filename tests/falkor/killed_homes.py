@@ -1,8 +1,7 @@
 """Clients that die at work on workspaces: `python -m tests.falkor.killed_homes PORT OPERATION`.
 
-Each child works on a prefix of its own, and kills itself right before it sends its n-th command or right after. Then
-another process looks: there are exactly two states that the workspaces may be in, the doctor has nothing to say, and
-every key belongs to something that is known. One line of JSON says how often it died and what was wrong.
+Each child works on a prefix of its own. In the end the doctor has nothing to say, and every key belongs to something
+that is known. One line of JSON says how often it died and what was wrong.
 """
 
 import json
@@ -21,6 +20,7 @@ from memsweep.app import App, make_app
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.falkor.killed_at_each_command import attempt, points
+from tests.support.killing import Verdict
 
 _model = LocalEmbedder()
 
@@ -115,8 +115,7 @@ def made_backup(port: int, folder: Path) -> Path:
 
 
 def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
-    operation, problems = OPERATIONS[name], []
-    outcomes = {"before": 0, "done": 0}
+    operation = OPERATIONS[name]
     with tempfile.TemporaryDirectory() as folder:
         backup = made_backup(port, Path(folder))
 
@@ -139,15 +138,12 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
             return commands, before, after, said
 
         commands, before, done, said = once(0, 0, False)
-        problems += said if done != before or name == "replacing restore" else ["what was acknowledged is not there"]
-        chosen = points(commands, thorough)
-        for number, (at, sent) in enumerate(chosen, 1):
-            where = f"killed {'after' if sent else 'before'} command {at} of {len(commands)}"
+        verdict = Verdict(before, done, said)
+        for number, (at, sent) in enumerate(points(commands, thorough), 1):
             lived, _, left, said = once(number, at, sent)
-            problems += [f"{where}: {each}" for each in said] + ([f"{where}: lived"] if lived else [])
-            problems += [] if left in (before, done) else [f"{where}: neither nor: {left}"]
-            outcomes["done" if left == done else "before"] += 1
-    return {"points": len(chosen), "problems": problems, **outcomes}
+            where = f"{'after' if sent else 'before'} command {at} of {len(commands)}"
+            verdict.see(where, left, said, lived=bool(lived))
+    return verdict.told(may_be_same=name == "replacing restore")
 
 
 if __name__ == "__main__":

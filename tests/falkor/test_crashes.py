@@ -6,6 +6,7 @@ from tests.support import falkor
 from tests.support.counts import THOROUGH
 from tests.support.falkor import Server
 from tests.support.fork_server import ForkServer
+from tests.support.killing import check
 
 
 def operations() -> list[str]:
@@ -21,7 +22,4 @@ def operations() -> list[str]:
 def test_a_client_of_falkor_killed_at_any_command_has_done_all_of_it_or_nothing(
     operation: str, server: Server, fork_server: ForkServer
 ) -> None:
-    told = fork_server.program("tests.falkor.killed_at_each_command", server.port, operation, THOROUGH)
-    assert told["problems"] == []
-    assert told["before"] > 0
-    assert told["done"] > 0, "the last point is after the commit"
+    check(fork_server.program("tests.falkor.killed_at_each_command", server.port, operation, THOROUGH))

@@ -13,6 +13,7 @@ from tests.support.counts import THOROUGH
 from tests.support.engines import Home
 from tests.support.falkor import Server
 from tests.support.fork_server import ForkServer
+from tests.support.killing import check
 
 
 @pytest.mark.soak
@@ -20,10 +21,7 @@ from tests.support.fork_server import ForkServer
 def test_a_client_of_falkor_killed_at_any_command_leaves_known_keys_only(
     operation: str, server: Server, fork_server: ForkServer
 ) -> None:
-    told = fork_server.program("tests.falkor.killed_homes", server.port, operation, THOROUGH)
-    assert told["problems"] == []
-    assert told["before"] > 0
-    assert told["done"] > 0, "the last point is after the end"
+    check(fork_server.program("tests.falkor.killed_homes", server.port, operation, THOROUGH))
 
 
 def test_a_purge_that_was_cut_short_is_finished_and_cannot_be_undone(tmp_path: Path) -> None:

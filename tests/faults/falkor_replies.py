@@ -5,10 +5,7 @@ with a refusal nothing is, or it says that the change may have been made, and ho
 """
 
 import contextlib
-import json
-import os
 import random
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,6 +16,7 @@ from tests.falkor.killed_at_each_command import Bench
 from tests.faults.falkor_acts import Given, frozen_app
 from tests.faults.falkor_kills import folder, shared_server
 from tests.faults.falkor_stalls import STALLED, Act, furnished
+from tests.support.killing import in_child
 from tests.support.proxy import Proxy
 
 _LOST, _ALWAYS = 12, 6
@@ -65,21 +63,15 @@ def _way(port: int) -> Iterator[Proxy]:
 
 def _attempt(proxy: Proxy, act: Act, given: Given) -> str:
     """What it says in a process of its own, whose clock stands still: nothing if it is done, else why not."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
+
+    def work() -> str:
         url = f"falkor://127.0.0.1:{proxy.port}/replies"
         try:
             act(frozen_app({"MEMSWEEP_HOME": str(folder() / "home"), "MEMSWEEP_STORE": url}), given)
-            said = ""
         except MemsweepError as error:
-            said = str(error)
+            return str(error)
         except BaseException as error:  # noqa: BLE001  # whatever it is, it is no sentence
-            said = f"no sentence: {error!r}"
-        os.write(writing, json.dumps(said).encode())
-        os.kill(os.getpid(), signal.SIGKILL)
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = json.loads(pipe.read())
-    os.waitpid(pid, 0)
-    return str(said)
+            return f"no sentence: {error!r}"
+        return ""
+
+    return str(in_child(work))

@@ -10,18 +10,14 @@ after step                    such a statement has run
 
 import json
 import os
-import signal
 import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import apsw
+from tests.support.killing import READS, die, watch
 
 KINDS = ("before commit", "after commit", "before step", "after step")
-_FILE_EVENTS = {"os.link", "os.rename", "os.remove", "os.truncate", "os.chmod", "os.mkdir", "os.rmdir"}
-_READS = ("select", "with", "pragma", "begin", "rollback", "explain")
 _ENDS = ("commit", "end", "release", "vacuum")
 
 
@@ -41,31 +37,17 @@ class KillSwitch:
         self.counts: Counter[str] = Counter(dict.fromkeys(KINDS, 0))
 
     def install(self) -> None:
-        apsw.connection_hooks.append(self._watch)
-        sys.addaudithook(self._audit)
+        watch(self._count, self._changed)
 
-    def _watch(self, db: apsw.Connection) -> None:
-        if db.filename:
-            db.exec_trace = self._begun
-            db.trace_v2(apsw.SQLITE_TRACE_PROFILE, self._ended)
-
-    def _begun(self, _: object, statement: str, __: object) -> bool:
-        self._count("before", statement)
-        return True
-
-    def _ended(self, event: dict[str, Any]) -> None:
-        self._count("after", str(event["sql"]))
-
-    def _count(self, side: str, statement: str) -> None:
+    def _count(self, side: str, statement: str, _: str) -> None:
         words = statement.lstrip().lower()
         if words.startswith(_ENDS):
             self._meet(f"{side} commit")
-        elif not words.startswith(_READS):
+        elif not words.startswith(READS):
             self._meet(f"{side} step")
 
-    def _audit(self, event: str, arguments: tuple[Any, ...]) -> None:
-        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)
-        if (writes or event in _FILE_EVENTS) and self._is_ours(arguments[0]):
+    def _changed(self, _: str, path: object) -> None:
+        if self._is_ours(path):
             self._meet("before step")
 
     def _is_ours(self, path: object) -> bool:
@@ -74,7 +56,7 @@ class KillSwitch:
     def _meet(self, kind: str) -> None:
         self.counts[kind] += 1
         if kind == self._point.kind and self.counts[kind] == self._point.number:
-            os.kill(os.getpid(), signal.SIGKILL)
+            die()
 
 
 def live(arguments: list[str], point: Point, folder: Path, report: Path) -> int:

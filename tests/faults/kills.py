@@ -7,8 +7,6 @@ finds nothing; the next call works; doing it again completes it.
 """
 
 import atexit
-import json
-import os
 import random
 import shutil
 import tempfile
@@ -24,6 +22,7 @@ from tests.faults import doors, views
 from tests.faults.doors import Act, Outcome, perform
 from tests.faults.kill_switch import Point
 from tests.faults.kill_table import OPERATIONS, Operation, build, copy_place, open_app
+from tests.support import killing
 from tests.support.memory_disk import MEMORY_DISK
 
 _ORDER = sorted(OPERATIONS)
@@ -85,24 +84,9 @@ def bench() -> Bench:
 
 
 def in_child(function: Callable[[], Any]) -> Any:
-    """What a function returns in a process of its own, as JSON."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            with os.fdopen(writing, "w") as pipe:
-                json.dump(function(), pipe)
-        except BaseException:  # noqa: BLE001  # the last stop of this process
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        said = pipe.read()
-    os.waitpid(pid, 0)
-    return json.loads(said) if said else ["the process that was to look failed"]
+    """What a function returns in a process of its own."""
+    said = killing.in_child(function, may_fail=True)
+    return ["the process that was to look failed"] if said is None else said
 
 
 def fresh_look(place: Path) -> list[str]:

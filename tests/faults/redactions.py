@@ -13,10 +13,9 @@ from typing import Any
 from memsweep.app import make_app
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
-from tests.collector.killed_at_each_step import KillSwitch
-from tests.faults.kills import in_child
 from tests.faults.leaks import DOORS, Leaks
 from tests.support import store_files
+from tests.support.killing import at_step, in_child
 
 OPERATIONS = 8
 _KILLS = 3
@@ -49,14 +48,14 @@ class Redactions:
         """Something in a process of its own, which is killed before its n-th statement."""
 
         def acted() -> Any:
-            kill_switch = KillSwitch(at, after=False) if at else None
+            if at:
+                at_step(at - 1, reads=True, files=False)
             app = make_app(load_settings({"MEMSWEEP_HOME": str(self.home)}))
             said = act(app.memory())
             app.close()
-            return [said, bool(kill_switch)]
+            return said
 
-        said = in_child(acted)
-        return said[0] if len(said) == 2 else None
+        return in_child(acted, may_fail=True)
 
     def disturbed(self, act: Callable[[Memory], Any]) -> Any:
         """Killed a few times, then done."""

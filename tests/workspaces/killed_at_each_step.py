@@ -1,17 +1,11 @@
 """Kill an operation on workspaces at its steps: `python -m tests.workspaces.killed_at_each_step OPERATION [thorough]`.
 
-A step is an SQL statement that may write, or something that is done to a file. For a step a child gets a copy of the
-same home, does the operation, and dies by SIGKILL right before that step; the last one dies when it is done, before
-anything is closed. It dies wherever another kind of step begins, and if it is thorough, at every step. Then another
-process runs one ordinary command. After that the home must be in one of two states, as if nothing had been done or as
-if all of it had, with nothing left beside it and nothing for the doctor. One line of JSON says how often it died and
-what was wrong.
+After the death another process runs one ordinary command. Then nothing may lie beside the home, and the doctor has
+nothing to say. One line of JSON says how often it died and what was wrong.
 """
 
 import json
-import os
 import shutil
-import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,18 +13,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from memsweep.app import App, make_app
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.support import store_files
 from tests.support.counts import some_of, turns
+from tests.support.killing import Verdict, at_step, in_child
 from tests.support.memory_disk import MEMORY_DISK
 
 SECRET = "quarantined-heliotrope"
-_FILE_EVENTS = {"os.link", "os.rename", "os.remove", "os.truncate", "os.mkdir"}
-_READS = ("select", "with", "pragma", "begin", "rollback")
 _PASSING = ("intent", "pending_event")
 _SIDES = ("", "-wal", "-shm", "-mark")
 
@@ -112,27 +103,11 @@ def leftovers(home: Path) -> list[str]:
     return strange + [f"{table} {row}" for table, rows in left.items() for row in rows]
 
 
-def in_child(work: Callable[[], Any]) -> Any:
-    """Do it in a process of its own; what it gives, or None if it died."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.write(writing, json.dumps([work()]).encode())
-        finally:
-            os.kill(os.getpid(), signal.SIGKILL)  # acknowledged, and no time to close anything
-    os.close(writing)
-    with os.fdopen(reading, "rb") as pipe:
-        said = pipe.read()
-    os.waitpid(pid, 0)
-    return json.loads(said)[0] if said else None
-
-
 def attempt(place: Path, operation: Operation, given: Any, at: int) -> list[str] | None:
     """The steps it took, if it came to the end."""
 
     def work() -> list[str]:
-        steps = die_at(at)
+        steps = at_step(at)
         operation.run(open_app(place / "home"), place, given)
         return steps
 
@@ -140,41 +115,9 @@ def attempt(place: Path, operation: Operation, given: Any, at: int) -> list[str]
     return found
 
 
-def die_at(at: int) -> list[str]:
-    """End this process before its step of that number; 0 is the first one."""
-    return at_step(at, lambda: os.kill(os.getpid(), signal.SIGKILL))
-
-
-def at_step(at: int, act: Callable[[], None]) -> list[str]:
-    """Do something before the step of that number; the steps that were taken are added to the list."""
-    steps: list[str] = []
-
-    def take(step: str) -> None:
-        if len(steps) == at:
-            act()
-        steps.append(step)
-
-    def see(event: str, arguments: tuple[Any, ...]) -> None:
-        if event in _FILE_EVENTS or (event == "open" and arguments[2] & (os.O_WRONLY | os.O_RDWR)):
-            take(event)
-
-    def statement(_: object, sql: str, __: object) -> bool:
-        if not sql.lstrip().lower().startswith(_READS):
-            take(sql.split()[0].lower())
-        return True
-
-    def trace(db: apsw.Connection) -> None:
-        if db.filename:
-            db.exec_trace = statement
-
-    apsw.connection_hooks.append(trace)
-    sys.addaudithook(see)
-    return steps
-
-
 def begin(home: Path, at: int) -> None:
     """Begin an ordinary command, and die at a step of that."""
-    die_at(at)
+    at_step(at)
     open_app(home).workspaces()
 
 
@@ -196,14 +139,13 @@ def bytes_of(home: Path) -> bytes:
 
 
 def main(name: str, thorough: bool) -> dict[str, Any]:
-    operation, problems = OPERATIONS[name], []
+    operation = OPERATIONS[name]
     with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
         origin = Path(folder) / "origin"
         fill(origin / "home")
         app = open_app(origin / "home")
         given = operation.prepare(app, origin)
         app.close()
-        before = state(origin / "home")
 
         def copy(number: int) -> Path:
             shutil.copytree(origin, Path(folder) / str(number))
@@ -212,25 +154,17 @@ def main(name: str, thorough: bool) -> dict[str, Any]:
         whole = copy(0)
         steps = attempt(whole, operation, given, at=-1)
         assert steps is not None
-        done = state(whole / "home")
-        problems += [] if done != before else ["what was acknowledged is not there"]
-        outcomes = {"before": 0, "done": 0}
-        end = len(steps)
-        points = some_of(range(end + 1), 3, turns(steps), thorough)
-        for at in points:
+        verdict = Verdict(state(origin / "home"), state(whole / "home"))
+        for at in some_of(range(len(steps) + 1), 3, turns(steps), thorough):
             place = copy(at + 1)
             lived = attempt(place, operation, given, at) is not None
-            where = f"killed at step {at} of {end}"
-            problems += [f"{where}: it lived"] if lived != (at == end) else []
             in_child(lambda home=place / "home", at=at: begin(home, at % 9))  # cleaning up may be killed, too
-            problems += [f"{where}: {each}" for each in next_command(place / "home")]
-            left = state(place / "home")
-            problems += [] if left in (before, done) else [f"{where}: neither nor: {left}"]
-            outcomes["done" if left == done else "before"] += 1
-            if operation.frees and left == done and SECRET.encode() in bytes_of(place / "home"):
-                problems.append(f"{where}: the purged text is still there")
+            found, left = next_command(place / "home"), state(place / "home")
+            if operation.frees and left == verdict.done and SECRET.encode() in bytes_of(place / "home"):
+                found.append("the purged text is still there")
+            verdict.see(f"at step {at} of {len(steps)}", left, found, lived=lived and at < len(steps))
             shutil.rmtree(place)
-    return {"points": len(points), "problems": problems, **outcomes}
+    return verdict.told()
 
 
 if __name__ == "__main__":

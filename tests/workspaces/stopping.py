@@ -5,7 +5,8 @@ import signal
 import sys
 from pathlib import Path
 
-from tests.workspaces.killed_at_each_step import OPERATIONS, at_step, open_app
+from tests.support.killing import at_step
+from tests.workspaces.killed_at_each_step import OPERATIONS, open_app
 
 
 def main(operation: str, place: Path, given: str, at: int) -> None:

@@ -4,14 +4,11 @@ import pytest
 
 from tests.support.counts import THOROUGH
 from tests.support.fork_server import ForkServer
+from tests.support.killing import check
 from tests.workspaces.killed_at_each_step import OPERATIONS
 
 
 @pytest.mark.soak
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_killed_at_any_step_the_next_command_leaves_a_clean_home(operation: str, fork_server: ForkServer) -> None:
-    told = fork_server.program("tests.workspaces.killed_at_each_step", operation, THOROUGH)
-    assert told["problems"] == []
-    assert told["points"] >= 5
-    assert told["before"] > 0
-    assert told["done"] > 0, "the last point is after the end"
+    check(fork_server.program("tests.workspaces.killed_at_each_step", operation, THOROUGH), least=5)
