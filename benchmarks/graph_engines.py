@@ -14,8 +14,10 @@ from common import Figure, arguments, show_figures, write_json
 from falkor_server import server_in
 from memsweep.app import make_app
 from memsweep.clock import new_id, now
+from memsweep.graph import carrying
+from memsweep.graph.whole_graph import load
 from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
-from memsweep.services.graph_dependencies import whole_graph_of
+from memsweep.services.graph_dependencies import graph_facts
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 
@@ -58,15 +60,15 @@ def timed(act: Callable[[], object]) -> float:
 
 def measure(memory: Memory, dump: GraphDump) -> dict[str, float]:
     memory.graph.relate("begin", "MAKES", "workspace")
-    tools = whole_graph_of(memory._access)
-    taken = timed(lambda: tools.whole_graph.load(dump, new_id, "bench", now()))
+    tools = graph_facts(memory._access)
+    taken = timed(lambda: load(tools, dump))
     names = Random(2).sample([thing.name for thing in dump.entities], WALKS)
     walks = [timed(lambda name=name: memory.graph.related(name, depth=2)) for name in names]  # type: ignore[misc]
     acts: dict[str, Callable[[], object]] = {
         "survey": tools.survey,
-        "dump": tools.whole_graph.dump,
+        "dump": lambda: carrying.dump(tools.store),
         "status": memory.graph.status,
-        "import again": lambda: tools.whole_graph.load(dump, new_id, "bench", now()),
+        "import again": lambda: load(tools, dump),
     }
     found = {name: min(timed(act) for _ in range(TIMES)) for name, act in acts.items()}
     return {"import": taken, **found, "walk of two steps": statistics.median(walks)}

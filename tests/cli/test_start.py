@@ -18,7 +18,7 @@ OF_OTHER_COMMANDS = {
     "memsweep.model": "audit care code listing memory_act merging plan revision superseding",
     "memsweep.memory": "agreement chunking names remember similar",
     "memsweep.store.file": "health",
-    "memsweep.store.sqlite": "code collector graph_rows reembedding repeats writing",
+    "memsweep.store.sqlite": "code collector reembedding repeats writing",
 }
 
 

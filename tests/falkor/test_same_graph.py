@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from memsweep.graph import facts, whole_graph
 from memsweep.graph.building import Named
+from memsweep.graph.carrying import dump, load
 from memsweep.graph.exchange import FORMS
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.whole_graph import WholeGraphDependencies
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.ids import make_id
 from memsweep.model.memory import (
@@ -29,7 +29,7 @@ from memsweep.model.memory import (
 )
 from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import content_hash
-from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
+from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines
@@ -110,7 +110,7 @@ class GraphActing(Acting):
         )
         found = [Named(dice.pick(NAMES[:6]), dice.pick([True, False]))]
         options = {"dry_run": dice.pick([False, True]), "related": dice.pick([False, True])}
-        self.both_engines.both(lambda side: rounded(whole_graph.build(self._surveying(side), text, found, options)))
+        self.both_engines.both(lambda side: rounded(whole_graph.build(self._graphing(side), text, found, options)))
 
     def load(self, number: int, strategy: str) -> None:
         """An import; some of its ids and names are known, some are in the trash, some are another's."""
@@ -132,10 +132,8 @@ class GraphActing(Acting):
             )
             for _ in range(2)
         ]  # fmt: skip
-        dump = GraphDump(tuple(things), tuple(stated))
-        self.both_engines.both(
-            lambda side: side.store.whole_graph.load(dump, self.new_id(), "tester", NOW + timedelta(hours=self.hours))
-        )
+        given = GraphDump(tuple(things), tuple(stated))
+        self.both_engines.both(lambda side: self._load(side, given))
 
     def add(self, number: int, strategy: str) -> None:
         """A text with what it speaks of and what is told beside it; perhaps one that is known."""
@@ -171,18 +169,18 @@ class GraphActing(Acting):
 
     def survey(self, number: int, strategy: str) -> None:
         """Everything that looks at the graph as a whole says the same of both."""
-        self.both_engines.both(lambda side: FORMS["json"].write(_exact(side.store.whole_graph.dump())))
-        self.both_engines.both(lambda side: rounded(whole_graph.graph_status(self._surveying(side))))
-        self.both_engines.both(lambda side: rounded(_without_keys(self._surveying(side))))
-        self.both_engines.both(
-            lambda side: side.store.whole_graph.known_names({"thing 0", "new 1", "cut\x01name", "nobody"})
-        )
+        self.both_engines.both(lambda side: FORMS["json"].write(_exact(dump(side.store.graph))))
+        self.both_engines.both(lambda side: rounded(whole_graph.graph_status(self._graphing(side))))
+        self.both_engines.both(lambda side: rounded(_without_keys(self._graphing(side))))
+        self.both_engines.both(lambda side: side.store.graph.known_names({"thing 0", "new 1", "cut\x01name", "nobody"}))
+
+    def _load(self, side: Side, given: GraphDump) -> Imported:
+        tools = self._graphing(side)
+        with side.store.graph.changing() as tx:
+            return load(tx, given, tools.operation(), tools.new_id, None)
 
     def _graphing(self, side: Side) -> GraphDependencies:
         return GraphDependencies(side.store.graph, "tester", lambda: NOW + timedelta(hours=self.hours), self.new_id())
-
-    def _surveying(self, side: Side) -> WholeGraphDependencies:
-        return WholeGraphDependencies(self._graphing(side), side.store.whole_graph)
 
 
 def rounded(value: Any) -> Any:
@@ -204,15 +202,15 @@ def _exact(dump: GraphDump) -> GraphDump:
     )
 
 
-def _without_keys(tools: WholeGraphDependencies) -> Any:
+def _without_keys(tools: GraphDependencies) -> Any:
     """What a survey and a walk along every edge say, by the ids of entities."""
     survey, now = tools.survey()
     ids = {entity.key: entity.id for entity in survey.entities}
     entities = [(each.id, each.name, each.confidence, each.mentions, each.last_seen) for each in survey.entities]
     edges = [(ids[edge.subject], ids[edge.object], *edge[3:], edge.id) for edge in survey.edges]
-    near = tools.graph.store.edges_at(list(ids), None, tools.graph.rates, now)
+    near = tools.store.edges_at(list(ids), None, tools.rates, now)
     sources = sorted((edge.id, sorted(edge.sources)) for edge in near)
-    listed = tools.graph.store.entities(tools.graph.rates, now, None, None)
+    listed = tools.store.entities(tools.rates, now, None, None)
     return entities, edges, sources, sorted((each.id, each.mentions, each.relations) for each in listed)
 
 

@@ -3,7 +3,7 @@ nothing; weights stay shares.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -16,8 +16,8 @@ from memsweep.clock import new_id
 from memsweep.errors import MemsweepError
 from memsweep.graph import facts
 from memsweep.graph.batch import many_relations
+from memsweep.graph.carrying import dump
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.whole_graph import WholeGraphDependencies
 from memsweep.model.decay import Rates, age_days, faded
 from memsweep.settings import load_settings
 from tests.support.counts import rounds
@@ -37,7 +37,7 @@ STEPS = st.lists(
 
 
 @contextmanager
-def graph(kind, folder) -> Iterator[WholeGraphDependencies]:
+def graph(kind, folder) -> Iterator[Callable[[datetime], GraphDependencies]]:
     """An empty graph and a hand on its clock: `tools(moment)` is the graph at that moment."""
     home = Home(kind, folder)
     app = make_app(load_settings(home.variables))
@@ -45,9 +45,7 @@ def graph(kind, folder) -> Iterator[WholeGraphDependencies]:
         store = app.engine.open_or_create("w", START)
 
         def at(moment):
-            return WholeGraphDependencies(
-                GraphDependencies(store.graph, "test", lambda: moment, new_id), store.whole_graph
-            )
+            return GraphDependencies(store.graph, "test", lambda: moment, new_id)
 
         yield at
     finally:
@@ -83,15 +81,15 @@ def test_readings_in_any_order_and_any_zone_leave_the_graph_as_it_was(
 ):
     with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
         batch = many_relations({"entities": [{"name": "A"}, {"name": "B"}], "relations": [_edge("A", "B", 0.7)]})
-        facts.relate(at(START).graph, batch)
-        before = at(START).whole_graph.dump()
+        facts.relate(at(START), batch)
+        before = dump(at(START).store)
         nights = [START + timedelta(days=day) for day in days]
         once = [weight_at(at(night)) for night in nights]
         shuffled = list(range(len(nights)))
         chance.shuffle(shuffled)
         again = {number: weight_at(at(nights[number].astimezone(zone))) for number in shuffled}
         assert [again[number] for number in range(len(nights))] == once
-        assert at(START).whole_graph.dump() == before
+        assert dump(at(START).store) == before
         for night, (weight,) in zip(nights, once, strict=True):  # a clock that went back makes nothing stronger
             assert weight == pytest.approx(0.7 * Rates().edge ** max(0.0, (night - START) / timedelta(days=1)))
 
@@ -110,10 +108,10 @@ def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_fa
                 batch = many_relations({"entities": [{"name": name} for name in {one, other}], "relations": [fact]})
                 draft = batch.relations[0]
                 mention = type(draft)(draft.subject, draft.relation, draft.object, amount, mention=kind == "mention")
-                facts.relate(tools.graph, type(batch)(batch.entities, (mention,)))
+                facts.relate(tools, type(batch)(batch.entities, (mention,)))
             elif kind in ("confirm", "correct"):
                 try:
-                    changed = facts.reinforce(tools.graph, one, other, "R", kind, amount, "")
+                    changed = facts.reinforce(tools, one, other, "R", kind, amount, "")
                 except MemsweepError:
                     continue
                 assert 0 <= changed.new_weight <= 1
@@ -132,15 +130,15 @@ def test_whatever_happens_weights_stay_shares_and_no_clock_goes_back(tmp_path_fa
 @given(st.integers(0, 6), st.lists(st.tuples(NAMES, NAMES, SHARES), min_size=1, max_size=6))
 def test_a_batch_that_fails_anywhere_leaves_nothing(tmp_path_factory, engine_kind, place, told):
     with graph(engine_kind, tmp_path_factory.mktemp("law")) as at:
-        facts.relate(at(START).graph, many_relations({"entities": [{"name": "Ada"}], "relations": []}))
-        before = at(START).whole_graph.dump()
+        facts.relate(at(START), many_relations({"entities": [{"name": "Ada"}], "relations": []}))
+        before = dump(at(START).store)
         relations = [_edge(one, other, weight) for one, other, weight in told]
         relations.insert(min(place, len(relations)), _edge("Ada", "nobody", 1.0))
         entities = [{"name": name} for name in ("Ada", "Bob", "Carol")]
-        later = at(START + timedelta(days=9)).graph
+        later = at(START + timedelta(days=9))
         with pytest.raises(MemsweepError, match="nobody"):
             facts.relate(later, many_relations({"entities": entities, "relations": relations}))
-        assert at(START).whole_graph.dump() == before
+        assert dump(at(START).store) == before
 
 
 def _edge(one, other, weight):

@@ -13,7 +13,7 @@ from memsweep.graph.validate import doubts
 from memsweep.graph.whole_graph import brief, histogram, status
 from tests.graph.surveys import NOW, survey
 from tests.support.engines import on_every_engine
-from tests.support.inside import whole_graph_of
+from tests.support.inside import facts_of
 
 PAIRS = st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12), st.floats(0.01, 1)), max_size=40)
 
@@ -208,7 +208,7 @@ def test_what_a_store_holds_is_surveyed_in_the_order_of_its_making(memory):
     memory.remember("Ada and Zoe met.", entities=["Ada", "Zoe"])
     gone = memory.remember("Ada was here.", entities=["Ada", "Here"])
     memory.delete(gone.memory_id, confirm=True)
-    found, _ = whole_graph_of(memory).survey()
+    found, _ = facts_of(memory).survey()
     assert [(each.name, each.mentions) for each in found.entities] == [
         ("Zoe", 1),
         ("Ada", 1),

@@ -9,12 +9,14 @@ from typing import Any
 
 import pytest
 
+from memsweep.model.origin import Origin
 from memsweep.store.sqlite.changes import SqliteChanges
 from memsweep.store.sqlite.collector import SqliteCollector
 from memsweep.store.sqlite.graph import SqliteGraph
 from tests.faults.merges import run
 
 READS = {
+    "rows": {"ask", "find"},
     "receipts": {"get", "at", "not_purged", "since", "held"},
     "trash": {"find", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans",
               "still_there"},
@@ -48,6 +50,9 @@ class Watched:
     def audit(self, event: Any) -> None:
         self.written = "audit"
         self._real.audit(event)
+
+    def origin_key(self, origin: Origin) -> int | None:
+        return self._real.origin_key(origin)
 
     def let_go(self, before: datetime, most: int) -> None:
         self.written = "let_go"

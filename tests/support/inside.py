@@ -4,7 +4,7 @@ from memsweep.app import App, Memory
 from memsweep.clock import now
 from memsweep.collector.collect import CollectorDependencies
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.whole_graph import WholeGraphDependencies, read_graph
+from memsweep.graph.whole_graph import read_graph
 from memsweep.model.whole_graph import GraphDump
 from memsweep.services import graph_dependencies
 from memsweep.services.collector import collector
@@ -25,10 +25,6 @@ def collector_of(memory: Memory, actor: str | None = None) -> CollectorDependenc
 
 def facts_of(memory: Memory) -> GraphDependencies:
     return graph_dependencies.graph_facts(memory._access)
-
-
-def whole_graph_of(memory: Memory) -> WholeGraphDependencies:
-    return graph_dependencies.whole_graph_of(memory._access)
 
 
 def dump_of(memory: Memory) -> GraphDump:

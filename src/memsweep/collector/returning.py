@@ -275,10 +275,9 @@ class Returning:
         return relation if (subject, target) == relation.ends else relation._replace(subject=subject, object=target)
 
     def _live_ends(self, relations: Sequence[RelationRecord]) -> set[int]:
-        live = self._entities | set(self._namesake_of.values())
-        live |= {each.subject for each in relations if each.subject_trash is None}
-        live |= {each.object for each in relations if each.object_trash is None}
-        return live | self._apart.entities if self._apart else live
+        live = self._entities | set(self._namesake_of.values()) | (self._apart.entities if self._apart else set())
+        there = self._tx.entities.at({end for each in relations for end in each.ends} - live)
+        return live | {key for key, each in there.items() if each.trash is None}
 
     def _sourced(self, picked: Set[int]) -> dict[int, bool]:
         """Return whether something that lives, or comes back, states a relation; unstated ones are absent."""

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from math import isclose
+from typing import Any, Literal
 
 from memsweep.errors import BadInput
 from memsweep.graph import merge as merging
+from memsweep.graph import relating
 from memsweep.graph import split as splitting
 from memsweep.graph.names import contradictions_at
 from memsweep.graph.split import SplitRequest
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.checks import fitting, one_line, share
-from memsweep.model.decay import Rates
+from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import (
     Decayed,
     Edge,
     Entity,
     FactCount,
+    Faded,
     GraphBatch,
     Merged,
     Reinforced,
@@ -35,12 +38,17 @@ from memsweep.model.paging import within
 from memsweep.model.quarantine import FactProvenance
 from memsweep.model.search import HeldBack
 from memsweep.model.text import refuse_lone_surrogate
-from memsweep.model.times import to_micros
+from memsweep.model.times import from_micros, to_micros
 from memsweep.model.validity import holding_at
-from memsweep.model.whole_graph import Doubt
+from memsweep.model.whole_graph import Doubt, GraphSurvey
+from memsweep.store.graph import Graph
 from memsweep.store.held_back import HeldGraph
-from memsweep.store.ports.graph_store import Graph
+from memsweep.store.rows import Rows, Values
+from memsweep.store.things.graph import EntityRow, RelationRow
 
+_STRENGTH = ("last_seen", "current")
+_OF_ENTITIES = ("key", "id", "name", "type", "confidence", *_STRENGTH)
+_OF_RELATIONS = ("key", "id", "subject.name", "relation", "object.name", "weight", *_STRENGTH)
 MAX_DEPTH = 10
 MAX_LIMIT = 500
 _SHOWN_FADED = 20
@@ -83,6 +91,21 @@ class GraphDependencies:
         tiers = {fact.id: tier(fact) for fact in found}
         return tuple(each._replace(tier=tiers.get(each.id, UNKNOWN.tier)) for each in edges)
 
+    def survey(self) -> tuple[GraphSurvey, datetime]:
+        now = self.clock()
+        return self.store.survey(self.rates, now), now
+
+    def recalled(self) -> tuple[GraphSurvey, datetime]:
+        """The same without what is in quarantine or has expired."""
+        survey, now = self.survey()
+        held = self.held(now)
+        facts = held.facts([edge.id for edge in survey.edges])
+        entities = held.entities([entity.key for entity in survey.entities])
+        return GraphSurvey(
+            tuple(entity for entity in survey.entities if entity.key not in entities),
+            tuple(edge for edge in survey.edges if edge.id not in facts),
+        ), now
+
     def operation(self) -> Operation:
         return Operation(self.actor, self.clock(), self.rates)
 
@@ -101,7 +124,12 @@ class Neighbourhood:
 
 def relate(tools: GraphDependencies, batch: GraphBatch) -> Related:
     """Create or strengthen, all of it or nothing."""
-    return tools.store.relate(batch, tools.rates, tools.clock(), tools.new_id, tools.actor, tools.origin)
+    doing = tools.operation()
+    with tools.store.changing() as tx:
+        done = relating.relate(tx, batch, doing, tools.new_id, tx.origin_key(tools.origin))
+        if (event := done.event(doing.now, tools.actor)) is not None:
+            tx.audit(event)
+    return done
 
 
 def reinforce(
@@ -120,9 +148,11 @@ def reinforce(
     given = {"from_entity": from_entity, "to_entity": to_entity, "relation": relation, "reason": reason}
     refuse_lone_surrogate(given, "")
     said = (from_entity, relation, to_entity, kind, amount)
-    return tools.store.reinforce(
-        Reinforcement(*said, tools.rates.edge, tools.clock(), tools.actor, reason, tools.origin)
-    )
+    asked = Reinforcement(*said, tools.rates.edge, tools.clock(), tools.actor, reason, tools.origin)
+    with tools.store.changing() as tx:
+        done = relating.reinforce(tx, asked, tx.origin_key(asked.origin))
+        tx.audit(asked.event(done.id))
+    return done
 
 
 def entities(
@@ -195,7 +225,50 @@ def recalled_edges(
 
 def decay(tools: GraphDependencies, node_threshold: float, edge_threshold: float, store: bool) -> Decayed:
     """Return what every fact counts now. To store it twice or every night changes nothing: the base stays."""
-    entities, relations = tools.store.decay(tools.rates, tools.clock(), store=store)
+    now = tools.clock()
+    if not store:
+        entities, relations = tools.store.at_one_moment(lambda rows: faded_facts(rows, tools.rates, now))
+    else:
+        with tools.store.changing() as tx:
+            entities, relations = faded_facts(tx.rows, tools.rates, now)
+            for row, found in ((EntityRow, entities), (RelationRow, relations)):
+                changed = {key: (fact.current,) for key, fact, stored in found if not _is_stored(fact, stored)}
+                tx.rows.change(row, ("current",), changed, bin="live")
+    return _decayed(
+        [fact for _, fact, _ in entities], [fact for _, fact, _ in relations], node_threshold, edge_threshold
+    )
+
+
+_Fading = list[tuple[int, Faded, float | None]]
+
+
+def faded_facts(rows: Rows, rates: Rates, now: datetime) -> tuple[_Fading, _Fading]:
+    """Every entity, and every relation of known weight, with what it counts now and what is stored of that."""
+    entities, relations = rows.ask(
+        Values(EntityRow, _OF_ENTITIES), Values(RelationRow, _OF_RELATIONS, (("weight", "known", None),))
+    )
+    named = [
+        (key, uid, f"{subject} {relation} {target}", relation, *said)
+        for key, uid, subject, relation, target, *said in sorted(relations)
+    ]
+    return _faded(sorted(entities), rates.of, now), _faded(named, lambda _: rates.edge, now)
+
+
+def _faded(rows: Iterable[Sequence[Any]], rate_of: Callable[[str], float], now: datetime) -> _Fading:
+    return [
+        (key, Faded(uid, name, kind, base, faded(base, rate_of(kind), age_days(from_micros(seen), now))), stored)
+        for key, uid, name, kind, base, seen, stored in rows
+    ]
+
+
+def _is_stored(fact: Faded, stored: float | None) -> bool:
+    """A graph tells fifteen digits."""
+    return stored is not None and isclose(stored, fact.current, rel_tol=1e-14)
+
+
+def _decayed(
+    entities: Sequence[Faded], relations: Sequence[Faded], node_threshold: float, edge_threshold: float
+) -> Decayed:
     lost = sorted((*entities, *relations), key=lambda fact: (fact.current - fact.base, fact.id))
     return Decayed(
         entities=len(entities),

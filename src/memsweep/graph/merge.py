@@ -23,7 +23,7 @@ from memsweep.store.receipts import NewReceipt
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.graph_store import Graph
+    from memsweep.store.graph import Graph
 
 _NO_RECEIPT = 0
 """Of a merge that is only looked at."""

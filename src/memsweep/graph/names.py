@@ -13,7 +13,7 @@ from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
 from memsweep.model.text import name_key, refuse_lone_surrogate
 from memsweep.model.validity import holds
 from memsweep.model.whole_graph import Doubt
-from memsweep.store.ports.graph_store import Graph
+from memsweep.store.graph import Graph
 
 MOST_LISTED = 200
 _LONGEST_SEARCH = 1000  # more than any name has

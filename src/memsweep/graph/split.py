@@ -25,7 +25,7 @@ from memsweep.store.records import NewEntity
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.graph_store import Graph
+    from memsweep.store.graph import Graph
 
 
 class SplitRequest(NamedTuple):

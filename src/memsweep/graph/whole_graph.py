@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput
+from memsweep.graph import carrying
 from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
 from memsweep.graph.communities import communities
 from memsweep.graph.exchange import FORMS, form, format_of_file, format_of_text
@@ -36,7 +37,7 @@ from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.store.named_files import read_text
 
 if TYPE_CHECKING:
-    from memsweep.store.ports.graph_store import WholeGraph
+    pass
 import heapq
 from collections import Counter, defaultdict
 
@@ -44,29 +45,6 @@ from memsweep.graph.validate import contradictions, superseded
 from memsweep.model.graph import Edge
 from memsweep.model.reach import components
 from memsweep.model.validity import holds
-
-
-@dataclass(frozen=True, slots=True)
-class WholeGraphDependencies:
-    """The dependencies of operations on the whole graph."""
-
-    graph: GraphDependencies
-    whole_graph: WholeGraph
-
-    def survey(self) -> tuple[GraphSurvey, datetime]:
-        now = self.graph.clock()
-        return self.whole_graph.survey(self.graph.rates, now), now
-
-    def recalled(self) -> tuple[GraphSurvey, datetime]:
-        """The same without what is in quarantine or has expired."""
-        survey, now = self.survey()
-        held = self.graph.held(now)
-        facts = held.facts([edge.id for edge in survey.edges])
-        entities = held.entities([entity.key for entity in survey.entities])
-        return GraphSurvey(
-            tuple(entity for entity in survey.entities if entity.key not in entities),
-            tuple(edge for edge in survey.edges if edge.id not in facts),
-        ), now
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +57,7 @@ class Queried:
 
 
 def query(
-    tools: WholeGraphDependencies,
+    tools: GraphDependencies,
     names: Sequence[str],
     *,
     hops: int,
@@ -95,54 +73,53 @@ def query(
     share(min_weight, "min_weight")
     refuse_lone_surrogate(list(names), "entities")
     refuse_lone_surrogate(list(relation_types or ()), "relation_types")
-    graph = tools.graph
-    moment = as_of or graph.clock()
-    starts = dict.fromkeys(graph.store.find(name) for name in names)
+    moment = as_of or tools.clock()
+    starts = dict.fromkeys(tools.store.find(name) for name in names)
     found = walk(
         starts,
-        recalled_edges(graph, relation_types, moment, expired_by=None if include_ended else moment),
+        recalled_edges(tools, relation_types, moment, expired_by=None if include_ended else moment),
         depth=within("hops", hops, MAX_DEPTH),
         limit=within("limit", limit, MAX_LIMIT),
         min_weight=min_weight,
         holding=(lambda edge: True) if include_ended else holding_at(as_of, moment),
     )
-    reached = {each.key: each for each in graph.store.entities_at(found.distance, graph.rates, moment)}
+    reached = {each.key: each for each in tools.store.entities_at(found.distance, tools.rates, moment)}
     others = sorted(reached.keys() - starts, key=lambda key: (found.distance[key], *by_name(reached[key])))
-    told = replace(found, edges=graph.with_tiers(found.edges))
+    told = replace(found, edges=tools.with_tiers(found.edges))
     return Queried(tuple(reached[key] for key in starts), tuple(reached[key] for key in others), told)
 
 
-def graph_status(tools: WholeGraphDependencies) -> GraphStatus:
+def graph_status(tools: GraphDependencies) -> GraphStatus:
     return status(*tools.survey())
 
 
-def graph_doubts(tools: WholeGraphDependencies) -> list[Doubt]:
+def graph_doubts(tools: GraphDependencies) -> list[Doubt]:
     return doubts(*tools.survey())
 
 
-def graph_communities(tools: WholeGraphDependencies, smallest: int) -> Communities:
+def graph_communities(tools: GraphDependencies, smallest: int) -> Communities:
     survey, now = tools.recalled()
     return communities(survey, now, smallest=within("min_size", smallest, MAX_LIMIT))
 
 
-def briefing(tools: WholeGraphDependencies, limit: int, without: Collection[str] = ()) -> Briefing:
+def briefing(tools: GraphDependencies, limit: int, without: Collection[str] = ()) -> Briefing:
     survey, now = tools.recalled()
     found = brief(survey, now, within("limit", limit, 50), without)
-    told, recent = tools.graph.with_tiers((*found.recent, *found.stale)), len(found.recent)
+    told, recent = tools.with_tiers((*found.recent, *found.stale)), len(found.recent)
     return replace(found, recent=told[:recent], stale=told[recent:])
 
 
-def build(tools: WholeGraphDependencies, text: str, found: Iterable[Named], options: object) -> Built:
+def build(tools: GraphDependencies, text: str, found: Iterable[Named], options: object) -> Built:
     """Store the facts of a text, all of them or nothing."""
     checked, chosen = checked_text(text), make_options(options)
-    known = tools.whole_graph.known_names(possible_names(checked))
+    known = tools.store.known_names(possible_names(checked))
     batch = read_facts(checked, found, known, chosen)
     empty = not batch.entities and not batch.relations
-    return Built(batch, None if chosen.dry_run or empty else relate(tools.graph, batch))
+    return Built(batch, None if chosen.dry_run or empty else relate(tools, batch))
 
 
-def dump_text(tools: WholeGraphDependencies, format: str) -> str:
-    return form(format).write(tools.whole_graph.dump())
+def dump_text(tools: GraphDependencies, format: str) -> str:
+    return form(format).write(carrying.dump(tools.store))
 
 
 def read_graph(text: str, format: str | None, now: datetime) -> GraphDump:
@@ -158,18 +135,19 @@ def read_graph(text: str, format: str | None, now: datetime) -> GraphDump:
     return dump
 
 
-def load(tools: WholeGraphDependencies, dump: GraphDump) -> Imported:
-    graph = tools.graph
-    return tools.whole_graph.load(dump, graph.new_id, graph.actor, graph.clock(), graph.origin.through("import"))
+def load(tools: GraphDependencies, dump: GraphDump) -> Imported:
+    doing = tools.operation()
+    with tools.store.changing() as tx:
+        return carrying.load(tx, dump, doing, tools.new_id, tx.origin_key(tools.origin.through("import")))
 
 
-def export(tools: WholeGraphDependencies, path: str | os.PathLike[str], format: str | None, *, force: bool) -> Exported:
+def export(tools: GraphDependencies, path: str | os.PathLike[str], format: str | None, *, force: bool) -> Exported:
     """Into a file that comes into being whole; one that is there is kept unless `force`."""
     target = Path(path).absolute()
     chosen = format or format_of_file(target.name)
     write = form(chosen).write
     with draft_of(target, replace=force) as draft:
-        dump = tools.whole_graph.dump()
+        dump = carrying.dump(tools.store)
         with plain_refusals(target):
             draft.write_text(write(dump), "utf-8", newline="\n")
     return Exported(str(target), chosen, len(dump.entities), len(dump.relations), target.stat().st_size)

@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any, ForwardRef, Literal, TypeVar, get_type_hints
 
 from memsweep.model import forms as f
@@ -56,6 +57,8 @@ class Column:
     """Its name in a file, where that is another one still."""
     in_words: bool = False
     """Somebody's words may stand in it."""
+    computed: bool = False
+    """From others, for who reads the file: setting it is no change of the thing."""
     beside: bool = False
     """A graph keeps it elsewhere than as a property: as an end of an edge, or in another form."""
     shown: bool = False
@@ -106,6 +109,11 @@ class Declaration:
         if far:
             return self.ends[end].target(far)
         return self.ends.get(name) or (self.owner[1] if self.owner and self.owner[0] == name else None)
+
+    def raises_version(self, names: Sequence[str]) -> bool:
+        """Return whether setting these is another version of the thing, and does not say which."""
+        known = "version" in self.columns and "version" not in names
+        return known and not all(name in self.columns and self.columns[name].computed for name in names)
 
     @property
     def is_link(self) -> bool:
@@ -191,7 +199,8 @@ def decoder(row: type[Any], side: Side) -> Callable[[Sequence[Any]], Any]:
     return decode
 
 
-def encoders(it: Declaration, names: Sequence[str], side: Side) -> list[tuple[int, Convert]]:
+@cache
+def encoders(it: Declaration, names: tuple[str, ...], side: Side) -> list[tuple[int, Convert]]:
     """Return how the values that are not kept as they are become what an engine keeps, by their places."""
     found = [(place, it.columns[name], getattr(it.columns[name], f"to_{side}")) for place, name in enumerate(names)]
     return [(place, _or_nothing(way) if column.null else way) for place, column, way in found if way is not None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -11,7 +11,6 @@ from memsweep.model.audit_event import AuditEvent
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 
-Later = Callable[[float | None, int, float | None, int], float | None]
 _moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
 
 
@@ -30,37 +29,35 @@ def relation_row(row: Sequence[Any]) -> ExportedRelation:
 
 def later_confirmed(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
     """The weight that was confirmed later; the larger of two that were at the same moment."""
+    if ours is not None and theirs is not None and f"{ours:.15g}" == f"{theirs:.15g}":
+        return ours  # a server of graphs tells fifteen digits
     if our_time != their_time:
         return ours if our_time > their_time else theirs
     return max((each for each in (ours, theirs) if each is not None), default=None)
 
 
-def entity_with(known: Mapping[str, Any], thing: ExportedEntity, later: Later = later_confirmed) -> dict[str, Any]:
-    """Return an entity after the same one was imported; `known` are its columns."""
+def entity_with(known: Any, thing: ExportedEntity) -> dict[str, Any]:
+    """Return an entity after the same one was imported; `known` is its row."""
     seen = to_micros(thing.last_seen)
     return {
-        "confidence": later(known["confidence"], known["last_seen"], thing.confidence, seen),
-        "handed_in": bool(known["handed_in"] or thing.handed_in),
-        "pinned": bool(known["pinned"] or thing.pinned),
-        "created_at": min(known["created_at"], to_micros(thing.created_at)),
-        "last_seen": max(known["last_seen"], seen),
+        "confidence": later_confirmed(known.confidence, known.last_seen, thing.confidence, seen),
+        "explicit": bool(known.explicit or thing.handed_in),
+        "pinned": bool(known.pinned or thing.pinned),
+        "created_at": min(known.created_at, to_micros(thing.created_at)),
+        "last_seen": max(known.last_seen, seen),
     }
 
 
-def relation_with(known: Mapping[str, Any], fact: ExportedRelation, later: Later = later_confirmed) -> dict[str, Any]:
+def relation_with(known: Any, fact: ExportedRelation) -> dict[str, Any]:
     """Return a relation after the same one was imported."""
     seen = to_micros(fact.last_seen)
     return {
-        "weight": later(known["weight"], known["last_seen"], fact.weight, seen),
-        "evidence": max(known["evidence"], fact.evidence),
-        "handed_in": bool(known["handed_in"] or fact.handed_in),
-        "created_at": min(known["created_at"], to_micros(fact.created_at)),
-        "last_seen": max(known["last_seen"], seen),
+        "weight": later_confirmed(known.weight, known.last_seen, fact.weight, seen),
+        "evidence": max(known.evidence, fact.evidence),
+        "explicit": bool(known.explicit or fact.handed_in),
+        "created_at": min(known.created_at, to_micros(fact.created_at)),
+        "last_seen": max(known.last_seen, seen),
     }
-
-
-def differs(known: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    return any(known[name] != value for name, value in after.items())
 
 
 def imported(dump: GraphDump, entities: int, relations: int) -> Imported:

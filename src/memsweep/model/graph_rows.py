@@ -59,9 +59,6 @@ class RelationRecord(NamedTuple):
     version: int
     trash: int | None
     invalid_at: int | None
-    subject_trash: int | None
-    object_trash: int | None
-    """The receipt that holds that end, if one does."""
 
     @property
     def is_current(self) -> bool:

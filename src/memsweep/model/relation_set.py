@@ -15,6 +15,9 @@ class RelationSet:
     def __init__(self, relations: Iterable[RelationRecord], sources: Iterable[Source]) -> None:
         self.relations = {each.key: each for each in relations}
         self._before = dict(self.relations)
+        self._at: dict[int, set[int]] = defaultdict(set)
+        for each in self.relations.values():
+            self._stand(each)
         every = self.relations.values()
         self._places: dict[Place, int] = {each.place: each.key for each in every if each.is_current}
         self._sources: dict[int, dict[int, bool]] = defaultdict(dict)
@@ -24,7 +27,7 @@ class RelationSet:
 
     def at(self, entity: int) -> list[int]:
         """The keys of the relations that begin or end there now, the oldest first."""
-        return sorted(key for key, each in self.relations.items() if entity in each.ends)
+        return sorted(self._at[entity])
 
     def equal_at(self, relation: RelationRecord, subject: int, target: int) -> int | None:
         """The current relation that says the same between other ends."""
@@ -48,6 +51,14 @@ class RelationSet:
         if after.is_current:
             self._places[after.place] = after.key
         self.relations[after.key] = after
+        if before.ends != after.ends:
+            for end in before.ends:
+                self._at[end].discard(after.key)
+            self._stand(after)
+
+    def _stand(self, relation: RelationRecord) -> None:
+        for end in relation.ends:
+            self._at[end].add(relation.key)
 
     def hand_on_sources(self, key: int, to: int) -> list[int]:
         """Give the sources of one relation to another; return those that are new to it."""

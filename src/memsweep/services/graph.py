@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from memsweep.operation import Mode, operation
 from memsweep.services.collector import collector, fading
-from memsweep.services.graph_dependencies import graph_facts, surveyed_graph_of, whole_graph_of
+from memsweep.services.graph_dependencies import graph_facts, surveyed_graph_of
 from memsweep.store.refusals import tombstoned_text
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class GraphService(Generic[Mode]):
         if wanted and self._access.found() is None:
             raise unknown_entity(str(wanted[0]))
         return whole_graph.query(
-            whole_graph_of(self._access),
+            graph_facts(self._access),
             wanted,
             hops=hops,
             min_weight=min_weight,
@@ -221,7 +221,7 @@ class GraphService(Generic[Mode]):
         text, _ = redacted(gate.text(checked_text(text)))
         names = [Named(found.name, found.evidence > 0) for found in find_names([text])]
         writes = not make_options(options).dry_run
-        tools = whole_graph_of(self._access, create=writes)
+        tools = graph_facts(self._access, create=writes)
         _refuse_forgotten(self._access, [text])
         built = whole_graph.build(tools, text, names, options)
         return built if built.outcome is None else replace(built, outcome=_saying(built.outcome, gate))
@@ -231,7 +231,7 @@ class GraphService(Generic[Mode]):
         """The whole graph as text: json, graphml, cytoscape or cypher."""
         from memsweep.graph import whole_graph
 
-        return whole_graph.dump_text(whole_graph_of(self._access), format)
+        return whole_graph.dump_text(graph_facts(self._access), format)
 
     @operation
     def load(self, text: str, format: str | None = None) -> Imported:
@@ -246,7 +246,7 @@ class GraphService(Generic[Mode]):
         from memsweep.graph import whole_graph
 
         self._access.gate("export").own_id(Path(path).name, "the name of the file")
-        return whole_graph.export(whole_graph_of(self._access), path, format, force=force)
+        return whole_graph.export(graph_facts(self._access), path, format, force=force)
 
     @operation
     def import_file(self, path: str | os.PathLike[str], format: str | None = None) -> Imported:
@@ -349,7 +349,7 @@ def _load(access: Access[Any], text: str, format: str | None) -> Imported:
 
     gate = access.gate("import")
     dump = passed_dump(whole_graph.read_graph(text, format, access.clock()), gate)  # before a workspace is made for it
-    tools = whole_graph_of(access, create=True)
+    tools = graph_facts(access, create=True)
     _refuse_forgotten(access, [each.name for each in dump.entities])
     return _saying(whole_graph.load(tools, dump), gate)
 

@@ -9,7 +9,6 @@ from memsweep.model.frozen import replace
 
 if TYPE_CHECKING:
     from memsweep.graph.facts import GraphDependencies
-    from memsweep.graph.whole_graph import WholeGraphDependencies
     from memsweep.model.search import HeldBack
     from memsweep.model.whole_graph import GraphSurvey
     from memsweep.services.access import Access
@@ -26,25 +25,15 @@ def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") ->
     return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin, back)
 
 
-def whole_graph_of(access: Access[Any], *, create: bool = False) -> WholeGraphDependencies:
-    """Return the dependencies of steps on the graph as a whole."""
-    from memsweep.graph.whole_graph import WholeGraphDependencies
-
-    facts = graph_facts(access, create=create)
-    return WholeGraphDependencies(facts, access.store.whole_graph)
-
-
-def surveyed_graph_of(access: Access[Any], back: HeldBack | None = None) -> WholeGraphDependencies:
+def surveyed_graph_of(access: Access[Any], back: HeldBack | None = None) -> GraphDependencies:
     """Return the dependencies of steps that only look; a workspace that is not made yet has an empty graph."""
     from memsweep.graph.facts import GraphDependencies
-    from memsweep.graph.whole_graph import WholeGraphDependencies
 
     if access.found() is not None:
-        whole = whole_graph_of(access)
-        return whole if back is None else replace(whole, graph=replace(whole.graph, back=back))
+        tools = graph_facts(access)
+        return tools if back is None else replace(tools, back=back)
     nothing: Any = _NoGraph()
-    facts = GraphDependencies(nothing, access.actor, access.clock, new_id, access.settings.graph.decay())
-    return WholeGraphDependencies(facts, nothing)
+    return GraphDependencies(nothing, access.actor, access.clock, new_id, access.settings.graph.decay())
 
 
 class _NoGraph:

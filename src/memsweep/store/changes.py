@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
+from memsweep.model.origin import Origin
 from memsweep.store.facts import Mentions, Moves, Relations
 from memsweep.store.journals import Origins, Revisions
 from memsweep.store.memory_acts import MemoryActRows
@@ -74,6 +75,10 @@ class Changes(WorkspaceReads):
         What a merge or a split left, or a stash, is still read by its receipt, which stays; so do events that tell of
         backups and imports.
         """
+
+    @abstractmethod
+    def origin_key(self, origin: Origin) -> int | None:
+        """Return what rows refer to an origin by, which is stored once; nothing for one that is not known."""
 
     @abstractmethod
     def audit(self, event: AuditEvent) -> None: ...

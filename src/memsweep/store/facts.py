@@ -6,7 +6,7 @@ It works inside the caller's transaction.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import Bin, part
 from memsweep.model.contribution import strength_set
@@ -18,6 +18,8 @@ from memsweep.store.rows import Find, Rows, Totals, Values, Where, is_in, linked
 from memsweep.store.things.graph import MENTION, RELATION, MentionLink, RelationRow, RelationSource
 from memsweep.store.things.memories import MemoryRow
 
+R = TypeVar("R")
+
 
 class OwnedMention(NamedTuple):
     chunk: int
@@ -28,7 +30,10 @@ class OwnedMention(NamedTuple):
 
 part(Mention, MENTION)
 part(OwnedMention, MENTION)
-part(RelationRecord, RELATION, kind="relation_key", subject_trash="subject.trash", object_trash="object.trash")
+part(RelationRecord, RELATION, kind="relation_key")
+_ANY: tuple[Where, ...] = (("relation", ">", 0),)
+_MANY = 100
+"""Of so many memories, a graph is asked first whether any memory states anything."""
 _BINS: tuple[Bin, ...] = ("live", "trash")
 _HOLDS: Where = ("invalid_at", "null", None)
 _ENDS = ("subject", "object")
@@ -52,16 +57,16 @@ class Relations:
         return self._rows.find(RelationRecord, ("key", "in", keys), bin="any")
 
     def by_id(self, ids: Collection[str]) -> list[RelationRecord]:
-        """The live ones."""
+        """Return the live ones."""
         return self._rows.find(RelationRecord, ("id", "in", ids))
 
     def touching(self, entities: Collection[int], besides: int = 0) -> list[RelationRecord]:
-        """Those that begin or end there, but for what one receipt holds."""
-        found = self._at_either_end(entities, bin="any", near="any")
+        """Return those that begin or end there, but for what one receipt holds."""
+        found = at_either_end(self._rows, RelationRecord, entities, bin="any", near="any")
         return [each for each in found if each.trash is None or each.trash != besides]
 
     def current_at(self, entity: int, kinds: Collection[str]) -> list[RelationRecord]:
-        return self._at_either_end([entity], ("relation_key", "in", kinds), _HOLDS)
+        return at_either_end(self._rows, RelationRecord, [entity], ("relation_key", "in", kinds), _HOLDS)
 
     def current_between(self, places: Collection[Place]) -> list[RelationRecord]:
         subjects, kinds = {subject for subject, _, _ in places}, {kind for _, kind, _ in places}
@@ -69,20 +74,13 @@ class Relations:
         found: list[RelationRecord] = self._rows.ask(Find(RelationRecord, wanted, near="live"))[0]
         return [each for each in found if each.place in places]
 
-    def _at_either_end(
-        self, entities: Collection[int], *where: Where, bin: Bin = "live", near: Bin = "live"
-    ) -> list[RelationRecord]:
-        reads = [Find(RelationRecord, ((end, "in", entities), *where), bin, near=near) for end in ("subject", "object")]
-        found: dict[int, RelationRecord] = {each.key: each for rows in self._rows.ask(*reads) for each in rows}
-        return [found[key] for key in sorted(found)]
-
     def trashed_by(self, receipts: Collection[int]) -> list[RelationRecord]:
         return self._rows.find(RelationRecord, ("trash", "in", receipts), bin="trash")
 
     def stated_by(self, memories: Collection[int], besides: int = 0) -> list[RelationRecord]:
-        """Those in the trash that memories in the trash state, but for what one receipt holds."""
-        if not memories or not self._rows.ask(Find(RelationSource, (("relation", ">", 0),), "any", limit=1))[0]:
-            return []  # many memories are asked about at once
+        """Return those in the trash that memories in the trash state, but for what one receipt holds."""
+        if len(memories) > _MANY and not self._rows.ask(Find(RelationSource, _ANY, "any", limit=1))[0]:
+            return []
         (found,) = self._rows.ask(
             Values(RelationSource, ("relation",), (("memory", "in", memories),), "any", distinct=True, near="trash")
         )
@@ -95,7 +93,7 @@ class Relations:
         return [Source(relation, memory, trash is None) for relation, memory, trash in found]
 
     def needed_by(self, relations: Collection[int], besides: Collection[int]) -> dict[int, int]:
-        """Those that memories in the trash of other receipts state, and the last of those receipts."""
+        """Return those that memories in the trash of other receipts state, and the last of those receipts."""
         return _last_holders(self._rows, RelationSource, "relation", relations, "memory.trash", besides)
 
     def write(self, changes: Iterable[RelationChange]) -> None:
@@ -125,12 +123,21 @@ class Relations:
         self._rows.move(RelationRow, dict.fromkeys(sorted(keys)))
 
     def trash(self, receipts: Mapping[int, int]) -> None:
-        """Live ones go to the trash of these receipts."""
+        """Put live ones into the trash of these receipts."""
         self._rows.move(RelationRow, receipts)
 
     def hand_on(self, receipts: Mapping[int, int]) -> None:
-        """Those in the trash are held by other receipts."""
+        """Hand those in the trash on to other receipts."""
         self._rows.move(RelationRow, receipts, bin="trash")
+
+
+def at_either_end(
+    rows: Rows, row: type[R], entities: Collection[int], *where: Where, bin: Bin = "live", near: Bin = "live"
+) -> list[R]:
+    """Return facts that begin or end at some entities, each once, in the order of their keys."""
+    reads = [Find(row, ((end, "in", entities), *where), bin, (), near=near) for end in _ENDS]
+    found: dict[int, R] = {each.key: each for listed in rows.ask(*reads) for each in listed}
+    return [found[key] for key in sorted(found)]
 
 
 def _by_bin(
@@ -156,41 +163,41 @@ def _last_holders(
 
 
 class Mentions:
-    """Which pieces of memories mention which entities."""
+    """Mentions of entities in pieces of memories."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def of(self, entities: Collection[int]) -> list[Mention]:
-        """Of live entities, in the order of the chunks."""
+        """Return those of live entities, in the order of the chunks."""
         return sorted(self._rows.ask(linked(Mention, "entity", entities))[0])
 
     def owners(self, entities: Collection[int]) -> dict[Mention, int]:
-        """Of live entities: the origins of mentions that are not their memories' own."""
+        """Return the origins of those mentions of live entities that are not their memories' own."""
         where: tuple[Where, ...] = (("entity", "in", entities), ("origin", "known", None))
         (found,) = self._rows.ask(Values(OwnedMention, OwnedMention._fields, where, "any", near="live"))
         return {Mention(chunk, entity): owner for chunk, entity, owner in found}
 
     def shared(self, entities: Collection[int], other: int) -> set[int]:
-        """The chunks that mention one of these live entities and another one, too."""
+        """Return the chunks that mention one of these live entities and another one, too."""
         ours, theirs = self._rows.ask(linked(Mention, "entity", entities), linked(Mention, "entity", [other]))
         return {chunk for chunk, _ in ours} & {chunk for chunk, _ in theirs}
 
     def in_memories(self, entity: int, memory_ids: Collection[str]) -> list[Mention]:
-        """Live mentions of an entity in these memories."""
+        """Return live mentions of an entity in these memories."""
         (memories,) = self._rows.ask(Values(MemoryRow, ("key",), (("id", "in", memory_ids),)))
         return self._rows.find(Mention, ("entity", "=", entity), ("chunk.memory", "in", [key for (key,) in memories]))
 
     def count(self, entities: Collection[int]) -> int:
-        """Live mentions."""
+        """Return how many live mentions there are."""
         return sum(number for _, number, _ in self._rows.ask(Totals(MentionLink, "entity", entities))[0])
 
     def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
-        """Those that chunks in the trash of other receipts mention, and the last of those receipts."""
+        """Return those that chunks in the trash of other receipts mention, and the last of those receipts."""
         return _last_holders(self._rows, MentionLink, "entity", entities, "chunk.trash", besides)
 
     def add(self, mentions: Iterable[Mention], owners: Mapping[Mention, int]) -> None:
-        """Of live entities. Those that `owners` does not name are their memories' own. One that is there stays."""
+        """Add those of live entities. One that `owners` does not name is its memory's own; one that is there stays."""
         self._rows.put([OwnedMention(*each, owners.get(each)) for each in mentions], replace=False, live=("entity",))
 
     def drop(self, mentions: Iterable[Mention]) -> None:
@@ -201,25 +208,25 @@ class Mentions:
 
 
 class Moves:
-    """What merges and splits wrote down. One stands while its moves are there."""
+    """The moves that merges and splits wrote down. One stands while its moves are there."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
     def targets(self) -> dict[int, int]:
-        """The receipts of the merges that stand, and which entity each kept."""
+        """Return the receipts of the merges that stand, and which entity each kept."""
         (found,) = self._rows.ask(Values(Move, ("receipt", "a"), (("kind", "=", "target"),), distinct=True))
         return dict(map(tuple, found))
 
     def splits(self) -> dict[int, Parts]:
-        """The receipts of the splits that stand, and which entities each made of one."""
+        """Return the receipts of the splits that stand, and which entities each made of one."""
         (found,) = self._rows.ask(Values(Move, ("receipt", "a", "b"), (("kind", "=", "split"),)))
         return {receipt: Parts(old, new) for receipt, old, new in found}
 
     def of(
         self, receipts: Collection[int], kinds: Collection[str] = (), about: Collection[int] | None = None
     ) -> list[Move]:
-        """In the order of the receipts, and as they were added; all kinds if none is named, `about` these `a`."""
+        """Return moves by receipt, and as they were added; all kinds if none is named, `about` these `a`."""
         where = (*is_in("receipt", receipts), *is_in("kind", kinds or None), *is_in("a", about))
         found = self._rows.find(Move, *where)
         return sorted(found, key=lambda move: (move.receipt, move.place))
@@ -229,7 +236,7 @@ class Moves:
         self._rows.add(moves)
 
     def set(self, changed: Iterable[Move]) -> None:
-        """Other values of what is there, by receipt and place."""
+        """Give what is there other values, by receipt and place."""
         for move in changed:
             at: tuple[Where, ...] = (("receipt", "=", move.receipt), ("place", "=", move.place))
             self._rows.set(Move, *at, a=move.a, b=move.b, c=move.c, said=move.said)
@@ -238,7 +245,7 @@ class Moves:
         self._rows.free(Move, ("receipt", "in", receipts))
 
     def hand_over(self, namesakes: Mapping[int, int], receipts: Collection[int]) -> None:
-        """In these merges and splits, another entity stands for one that does not come back.
+        """Let another entity stand for one that does not come back, in these merges and splits.
 
         It does so as what was kept, in names, and where mentions and relations were moved to or from. Entities are
         known by their versions, and this is another one: a merge cannot make it as it was.

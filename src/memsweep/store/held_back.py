@@ -10,7 +10,7 @@ from memsweep.model.quarantine import HeldTiers
 
 if TYPE_CHECKING:
     from memsweep.model.search import HeldBack
-    from memsweep.store.ports.graph_store import Graph
+    from memsweep.store.graph import Graph
 
 
 class HeldGraph:

@@ -7,9 +7,9 @@ from typing import Protocol
 
 from memsweep.model.memory import Workspace
 from memsweep.store.code_files import CodeFiles
+from memsweep.store.graph import Graph
 from memsweep.store.ports.care import HomeKeeper, Keeper
 from memsweep.store.ports.collector import Collector
-from memsweep.store.ports.graph_store import Graph, WholeGraph
 from memsweep.store.ports.memories import Memories, Reembedding
 from memsweep.store.ports.overview import Overview
 from memsweep.store.ports.search import SearchIndex
@@ -40,9 +40,6 @@ class Store(Memories, SearchIndex, Protocol):
 
     @property
     def graph(self) -> Graph: ...
-
-    @property
-    def whole_graph(self) -> WholeGraph: ...
 
     @property
     def overview(self) -> Overview: ...

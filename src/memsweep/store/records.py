@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 from memsweep.model.columns import Declaration, part
 from memsweep.model.graph_rows import Alias, EntityRecord, Name
-from memsweep.model.ids import findable
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.store.rows import Find, Rows, Values, Where, is_in
 from memsweep.store.things import collected, graph, memories, windows
@@ -33,6 +32,8 @@ KINDS: dict[str, Declaration] = {each.table: each for each in _THINGS}
 """In the order in which they are looked through: names come after the texts that they were found in."""
 
 part(EntityRecord, ENTITY)
+_MANY = 100
+"""Of so many memories, a graph is asked first whether any entity is in the trash."""
 
 
 class Record(NamedTuple):
@@ -127,31 +128,29 @@ class Entities:
         }
 
     def find(self, name_or_id: str) -> int | None:
-        """The live entity of that id or name; of several the one that is surest.
+        """Return the live entity of that id or name; of several the one that is surest.
 
         One that is spelled exactly so, beside another that differs in case alone, comes first; a name that is not an
         entity's may be the old name of one; any such one, whose case differs, comes last.
         """
-        key, exact = name_key(name_or_id), case_key(name_or_id)
-        by_id, named, once = self._rows.ask(
-            Find(EntityRecord, (("id", "=", findable(name_or_id)),)),
-            Find(EntityRecord, (("name_key", "in", {key, exact}),)),
-            Find(Alias, (("name_key", "=", key),), order=()),
+        exact = case_key(name_or_id)
+        names: Where = ("name_key", "in", {name_key(name_or_id), exact})
+        by_id, named = self._rows.ask(
+            Find(EntityRecord, (("id", "in", {name_or_id} if name_or_id.startswith("ent_") else ()),)),
+            Find(EntityRecord, (names,)),
         )
         if by_id:
             return int(by_id[0].key)
-        others = self._rows.find(EntityRecord, ("key", "in", {each.entity for each in once}))
-        ranked = [(each.name_key != exact, each) for each in named] or [(True, each) for each in others]
-        if not ranked:  # one that stood beside another, which is gone
-            start = exact.removesuffix(spelled(name_or_id))
-            cased = self._rows.find(EntityRecord, ("name_key", ">=", start), ("name_key", "<", start[:-1] + " "))
-            ranked = [(True, each) for each in cased]
-        return min(((rank, *by_certainty(each)) for rank, each in ranked), default=(None,))[-1]
+        if not named:
+            once, named = self._rows.ask(Find(Alias, (names,), order=()), Find(EntityRecord, in_any_case(name_or_id)))
+            if once:
+                named = self._rows.find(EntityRecord, ("key", "in", {each.entity for each in once})) or named
+        return min(((each.name_key != exact, *by_certainty(each)) for each in named), default=(None,))[-1]
 
     def mentioned_by(self, memories: Collection[int]) -> set[int]:
-        """Entities in the trash that memories in the trash mention."""
-        if not memories or not self._rows.ask(Find(EntityRecord, (), "trash", limit=1))[0]:
-            return set()  # many memories are asked about at once
+        """Return entities in the trash that memories in the trash mention."""
+        if len(memories) > _MANY and not self._rows.ask(Find(EntityRecord, (), "trash", limit=1))[0]:
+            return set()
         where: tuple[Where, ...] = (("chunk.memory", "in", memories), ("entity.trash", "known", None))
         (found,) = self._rows.ask(Values(MentionLink, ("entity",), where, "any", distinct=True, near="trash"))
         return {key for (key,) in found}
@@ -160,7 +159,7 @@ class Entities:
         self._rows.move(EntityRow, dict.fromkeys(keys, receipt))
 
     def hand_on(self, receipts: Mapping[int, int]) -> None:
-        """Entities in the trash are held by other receipts."""
+        """Hand entities in the trash on to other receipts."""
         self._rows.move(EntityRow, receipts, bin="trash")
 
     def add(self, new: NewEntity) -> int:
@@ -173,7 +172,13 @@ class Entities:
         self._rows.change(EntityRow, ("confidence", "last_seen", "explicit", "pinned", "version"), strengths)
 
 
-def by_certainty(entity: EntityRecord) -> tuple[bool, bool, int, int]:
+def in_any_case(name: str) -> tuple[Where, ...]:
+    """Return what the key of a name that another one has meets, which differs in nothing but letter case."""
+    start = case_key(name).removesuffix(spelled(name))
+    return ("name_key", ">=", start), ("name_key", "<", f"{start[:-1]} ")
+
+
+def by_certainty(entity: EntityRecord | EntityRow) -> tuple[bool, bool, int, int]:
     """Of several entities of one name: handed in before found, pinned before not, seen last, oldest."""
     return not entity.explicit, not entity.pinned, -entity.last_seen, entity.key
 
@@ -185,7 +190,7 @@ class Aliases:
         self._rows = rows
 
     def at(self, entities: Collection[int] = (), names: Collection[Name] = ()) -> list[Alias]:
-        """Those of these entities, and those that are one of these names; some may be there twice."""
+        """Return those of these entities, and those that are one of these names; some may be there twice."""
         of, named = is_in("entity", entities), is_in("name_key", {name for name, _ in names})
         theirs, others = self._rows.ask(Find(Alias, of, order=()), Find(Alias, named, order=()))
         return [*theirs, *(each for each in others if each.full_name in names)]

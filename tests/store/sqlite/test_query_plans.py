@@ -47,7 +47,6 @@ def test_nothing_is_read_whole_that_has_an_index(db: apsw.Connection) -> None:
         (search_sql.HIDDEN_CHUNKS, ()),
         (graph_sql.STATEMENTS_ABOUT, FACTS),
         (sql.COUNTS, ()),
-        (graph_sql.EXPIRED_FACTS, {"expired_by": 1}),
         (search_sql.ANY_EXPIRED, (1,)),
     ):
         whole = [

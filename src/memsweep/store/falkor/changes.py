@@ -8,12 +8,14 @@ from datetime import datetime
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.code import other_places
+from memsweep.model.origin import Origin
 from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.falkor import code_cypher, trash_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
+from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.records import FalkorRecords
 from memsweep.store.falkor.revisions import FalkorTexts
 from memsweep.store.falkor.rows import FalkorRows
@@ -52,6 +54,9 @@ class FalkorChanges(Changes):
     def let_go(self, before: datetime, most: int) -> None:
         for step in trash_cypher.LET_GO:
             self._tx.do(step, [{"before": to_micros(before), "most": most}])
+
+    def origin_key(self, origin: Origin) -> int | None:
+        return origin_key(self._tx, origin)
 
     def audit(self, event: AuditEvent) -> None:
         add_event(self._tx, event)

@@ -12,12 +12,11 @@ from typing import Any
 
 from memsweep.model.contributing import ending
 from memsweep.model.contribution import Contribution, FactState, outcome
-from memsweep.model.graph import unknown_entity
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
-from memsweep.model.text import case_key, name_key, spelled
-from memsweep.store.falkor import cypher, graph_cypher
+from memsweep.model.text import case_key, name_key
+from memsweep.store.falkor import cypher
 from memsweep.store.falkor.rows import FalkorRows
-from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.words import told
 from memsweep.store.journals import note
 
@@ -69,14 +68,6 @@ class Names:
         for name, kind, *row in once_named:
             entity = self._same(_known(row))
             self._other_names.setdefault(name, {})[kind] = entity
-
-    def load_ids(self, ids: Iterable[str]) -> dict[str, Known]:
-        """Entities by id; what is known of them already stays the same object."""
-        found = {}
-        for row in self._tx.ask(cypher.ENTITIES_OF_IDS, ids=sorted(set(ids))):
-            entity = self._same(_known(row))
-            found[entity.props["id"]] = entity
-        return found
 
     def find(self, thing: NamedThing) -> Known | None:
         """By name, and by type if there is one; a name that is not an entity's may be the old name of one."""
@@ -161,22 +152,6 @@ def keys_of(names: Iterable[str]) -> list[str]:
 def _known(row: list[Any]) -> Known:
     names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version", "origin")
     return Known(row[0], dict(zip(names, row, strict=True)))
-
-
-def find_key(asked: GraphHandle | Transaction, name: str) -> int:
-    """The key of an entity by its id or its name."""
-    found = key_of(asked, name)
-    if found is None:
-        raise unknown_entity(name)
-    return found
-
-
-def key_of(asked: GraphHandle | Transaction, name: str) -> int | None:
-    rows = asked.ask(graph_cypher.FIND, id=name, name=name_key(name), exact=case_key(name))
-    if not rows:  # one that stood beside another, which is gone
-        rows = asked.ask(graph_cypher.FIND_ANY_CASE, start=case_key(name).removesuffix(spelled(name)))
-    ranked = sorted(rows, key=lambda row: (row[1], not row[2], not row[3], -row[4], row[0]))
-    return int(ranked[0][0]) if ranked else None
 
 
 Ends = tuple[int, str, int]

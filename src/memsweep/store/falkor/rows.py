@@ -93,6 +93,8 @@ class FalkorRows:
             node[it.numbered_by] = key
         for which in ("live", "trash") if it.bins else ("any",):
             of_bin = [node for node in made if not it.bins or (node.get("trash") is None) == (which == "live")]
+            if it.ends:
+                of_bin = [{**{end: node.pop(end) for end in it.ends}, "set": node} for node in of_bin]
             tx.do(_create(_class(rows), beside, *it.labels(which)), of_bin)
         return keys
 
@@ -172,7 +174,7 @@ class FalkorRows:
         it: Declaration,
         where: Sequence[Where],
         values: Mapping[str, Any],
-        step: Callable[[Declaration, Shape, Place, tuple[str, ...]], str],
+        step: Callable[[Declaration, Shape, Location, tuple[str, ...]], str],
         bin: Bin = "any",
     ) -> None:
         """Do a step with one row that has all values; of the first set of keys, a row for each."""
@@ -236,7 +238,7 @@ def _bound(it: Declaration | View, where: Sequence[Where]) -> dict[str, Any]:
     return bound
 
 
-class Place(NamedTuple):
+class Location(NamedTuple):
     """Where rows are: a label, or the type of an edge and the labels of its ends, as far as they matter."""
 
     kind: str
@@ -246,15 +248,15 @@ class Place(NamedTuple):
 
 
 @cache
-def _places(it: Declaration, shape: Shape, bin: Bin, near: Bin) -> list[Place]:
+def _places(it: Declaration, shape: Shape, bin: Bin, near: Bin) -> list[Location]:
     """Return where rows that meet conditions are: of an edge, with the end that it is looked up by."""
     start = _start(it, shape)
     to = it.target(start) if start else None
     owners = to.labels(near) if to and _index(it, start)[0] == "o" else ("",)
     if not it.ends:
-        return [Place(label, owner=owner) for label in it.labels(bin) for owner in owners]
+        return [Location(label, owner=owner) for label in it.labels(bin) for owner in owners]
     by_end = start in it.ends and not it.ends[start].edge
-    live = bin == "live" and it.is_link
+    live = bin == "live" and (it.is_link or not start)
     ends = [
         ("",)
         if end.edge or not (live or (by_end and name == start))
@@ -263,7 +265,7 @@ def _places(it: Declaration, shape: Shape, bin: Bin, near: Bin) -> list[Place]:
     ]
     kinds = ("|".join(it.labels(bin)),) if by_end else it.labels(bin)
     places = [(kind, begin, end) for kind in kinds for begin in ends[0] for end in ends[1]]
-    return [Place(*place, owner) for place in places for owner in owners]
+    return [Location(*place, owner) for place in places for owner in owners]
 
 
 def _start(it: Declaration, shape: Shape) -> str:
@@ -271,7 +273,7 @@ def _start(it: Declaration, shape: Shape) -> str:
     return next((column for column, op in shape if op in ("=", "in") and _index(it, column)[1]), "")
 
 
-def _at(it: Declaration, place: Place, props: Mapping[str, Sequence[str]], own: str = "n") -> str:
+def _at(it: Declaration, place: Location, props: Mapping[str, Sequence[str]], own: str = "n") -> str:
     """Say where something is, with properties that an index finds: `n` of itself, `a` and `b` of its ends."""
 
     def said(name: str, label: str) -> str:
@@ -284,7 +286,7 @@ def _at(it: Declaration, place: Place, props: Mapping[str, Sequence[str]], own: 
     return f"{_owner(place, props)}({said('a', place.begin)})-[{edge}]->({said('b', place.end)})"
 
 
-def _owner(place: Place, props: Mapping[str, Sequence[str]]) -> str:
+def _owner(place: Location, props: Mapping[str, Sequence[str]]) -> str:
     return f"(:{place.owner} {{{props['o'][0]}}})-[:HAS_CHUNK]->" if place.owner else ""
 
 
@@ -308,7 +310,7 @@ def _index(it: Declaration, column: str) -> tuple[str, str]:
     return "n", it.known_by[0] if column == it.numbered_by == "key" else it.columns[column].found_by
 
 
-def _found(it: Declaration, shape: Shape, place: Place, *, step: bool = False) -> str:
+def _found(it: Declaration, shape: Shape, place: Location, *, step: bool = False) -> str:
     """Begin at the index that has a number as text, which is the fastest, and compare the rest.
 
     In a step of a transaction, values are those of its `row`, and each has one of the first set.
@@ -338,7 +340,7 @@ def _order(it: Declaration, order: tuple[str, ...]) -> list[str]:
 
 
 @cache
-def _match(row: Any, shape: Shape, place: Place, order: tuple[str, ...], newest: bool, limited: bool) -> str:
+def _match(row: Any, shape: Shape, place: Location, order: tuple[str, ...], newest: bool, limited: bool) -> str:
     it, names = declared(row)
     listed = ", ".join(_value(it, name) for name in names)
     ordered = ", ".join(f"{_value(it, name)}{' DESC' * newest}" for name in _order(it, order))
@@ -347,14 +349,14 @@ def _match(row: Any, shape: Shape, place: Place, order: tuple[str, ...], newest:
 
 
 @cache
-def _listed(row: Any, columns: tuple[str, ...], shape: Shape, place: Place, distinct: bool, with_nodes: bool) -> str:
+def _listed(row: Any, columns: tuple[str, ...], shape: Shape, place: Location, distinct: bool, with_nodes: bool) -> str:
     it, _ = declared(row)
     listed = ", ".join([*(_value(it, name) for name in columns), *["ID(n)"] * with_nodes])
     return f"{_found(it, shape, place)} RETURN {'DISTINCT ' * distinct}{listed}"
 
 
 @cache
-def _totals(row: Any, by: str, letters: str, place: Place) -> str:
+def _totals(row: Any, by: str, letters: str, place: Location) -> str:
     it, _ = declared(row)
     sized = f"sum(size({_value(it, letters)}))" if letters else "0"
     if it.is_link:  # a name for an edge that is only counted would cost a fifth
@@ -411,6 +413,10 @@ def _create(row: Any, beside: str, label: str) -> str:
     it, _ = declared(row)
     if it.table == "chunk":
         return _ADD_CHUNK.format(memory=label.replace("Chunk", "Memory"), chunk=label)
+    if it.ends:
+        ends = [(end, to.labels("live")[0]) for end, to in it.ends.items()]
+        found = " ".join(_end(it, name, *end) for name, end in zip("ab", ends, strict=True))
+        return f"{found} CREATE (a)-[:{label} {{*row.set}}]->(b)"
     if not beside:
         return f"CREATE (:{label} {{*row}})"
     by = it.columns[beside].found_by or it.in_node(beside)
@@ -421,15 +427,15 @@ def _create(row: Any, beside: str, label: str) -> str:
 
 
 @cache
-def _set(it: Declaration, shape: Shape, place: Place, names: tuple[str, ...]) -> str:
+def _set(it: Declaration, shape: Shape, place: Location, names: tuple[str, ...]) -> str:
     said = [f"n.{it.in_node(name) if name in it.columns else name} = row.set_{name}" for name in names]
-    if "version" in it.columns and "version" not in names:
+    if it.raises_version(names):
         said.append("n.version = n.version + 1")
     return f"{_found(it, shape, place, step=True)} SET {', '.join(said)}"
 
 
 @cache
-def _delete(it: Declaration, shape: Shape, place: Place, names: tuple[str, ...]) -> str:
+def _delete(it: Declaration, shape: Shape, place: Location, names: tuple[str, ...]) -> str:
     return f"{_found(it, shape, place, step=True)} {'DETACH ' * (it.bins and not it.edge)}DELETE n"
 
 
@@ -452,7 +458,7 @@ def _again(it: Declaration, names: tuple[str, ...], kind: str) -> str:
 @cache
 def _move(it: Declaration, before: str, after: str, *, at_nodes: bool = False) -> str:
     """Give what is at a key, or at a node, another label or type."""
-    found = f"MATCH {_at(it, Place(before), {'n': [] if at_nodes else ['ref: toString(row.at)']})}"
+    found = f"MATCH {_at(it, Location(before), {'n': [] if at_nodes else ['ref: toString(row.at)']})}"
     found += " WHERE ID(n) = row.at" if at_nodes else ""
     if it.edge and before != after:
         return f"{found} CREATE (a)-[m:{after}]->(b) SET m = properties(n) SET m.trash = row.trash DELETE n"

@@ -43,7 +43,6 @@ from memsweep.store.falkor.rows import queries_of, viewed
 from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.falkor.whole_graph import FalkorWholeGraph
 from memsweep.store.rows import Show
 from memsweep.store.views import WHOLE, memory_of
 
@@ -61,7 +60,6 @@ class FalkorStore:
         self.collector = FalkorCollector(graph, self._vectors)
         self.segments = FalkorSegments(graph)
         self.graph = FalkorGraph(graph)
-        self.whole_graph = FalkorWholeGraph(graph)
         self.overview = FalkorOverview(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 

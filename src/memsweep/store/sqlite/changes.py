@@ -9,12 +9,14 @@ from typing import Any
 import apsw
 
 from memsweep.model.audit import AuditEvent
+from memsweep.model.origin import Origin
 from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite import trash_sql
 from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
+from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.records import SqliteRecords
 from memsweep.store.sqlite.revisions import SqliteRevisions, SqliteTexts
 from memsweep.store.sqlite.rows import SqliteRows, as_list
@@ -49,6 +51,9 @@ class SqliteChanges(Changes):
     def let_go(self, before: datetime, most: int) -> None:
         for statement in trash_sql.LET_GO:
             self._db.execute(statement, {"before": to_micros(before), "most": most})
+
+    def origin_key(self, origin: Origin) -> int | None:
+        return origin_key(self._db, origin)
 
     def audit(self, event: AuditEvent) -> None:
         add_event(self._db, event)

@@ -193,6 +193,8 @@ class SqliteRows:
     def change(
         self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]], *, bin: Bin = "any"
     ) -> None:
+        if not values:
+            return
         it, names = declared(row)[0], tuple(columns)
         ways = encoders(it, names, "file")
         bound = [(*encoded(ways, each), key) for key, each in values.items()]
@@ -333,7 +335,7 @@ def _insert(row: Any, beside: str, clash: str) -> tuple[str, Callable[[Any], Seq
     it, names = declared(row)
     given = [name for name in names if name != it.numbered_by]
     pick = itemgetter(*(names.index(name) for name in given))
-    ways: list[tuple[int, Convert]] = encoders(it, given, "file")
+    ways: list[tuple[int, Convert]] = encoders(it, tuple(given), "file")
     into = f"insert {f'or {clash} ' * bool(clash)}into {it.table} ({', '.join(map(it.in_file, given))})"
     marks = ", ".join(f"?{place + 1}" for place in range(len(given)))
     said = f"{into} values ({marks})"
@@ -366,7 +368,7 @@ def _link(row: Any, clash: str, live: frozenset[str]) -> tuple[str, Callable[[An
 @cache
 def _update(it: Declaration, names: tuple[str, ...], shape: Shape, *, raised: bool = True) -> str:
     said = [f"{it.in_file(name)} = ?" for name in names]
-    if raised and "version" in it.columns and "version" not in names:
+    if raised and it.raises_version(names):
         said.append("version = version + 1")
     return f"update {it.table} set {', '.join(said)}{_conditions(it, shape)}"
 

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.overview import SqliteOverview
     from memsweep.store.sqlite.reembedding import SqliteReembedding
     from memsweep.store.sqlite.segments import SqliteSegments
-    from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
 
 
 class SqliteStore:
@@ -96,12 +95,6 @@ class SqliteStore:
         from memsweep.store.sqlite.overview import SqliteOverview
 
         return SqliteOverview(self._pool)
-
-    @cached_property
-    def whole_graph(self) -> SqliteWholeGraph:
-        from memsweep.store.sqlite.whole_graph import SqliteWholeGraph
-
-        return SqliteWholeGraph(self._pool)
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.connection() as db:

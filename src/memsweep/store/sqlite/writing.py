@@ -28,14 +28,13 @@ from memsweep.model.memory_act import Place
 from memsweep.model.revision import Piece
 from memsweep.model.stored import to_json
 from memsweep.model.superseding import Older
-from memsweep.model.text import content_hash, name_key
+from memsweep.model.text import case_key, content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import add_event, read_model, write_model
 from memsweep.store.refusals import is_first_model
 from memsweep.store.repeats import row_of
-from memsweep.store.sqlite import sql, superseding_sql
-from memsweep.store.sqlite.graph_rows import find_thing
+from memsweep.store.sqlite import graph_sql, sql, superseding_sql
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.rows import SqliteRows
 from memsweep.store.sqlite.stating import mention_again, state_fact
@@ -222,3 +221,12 @@ def _entity_named(db: apsw.Connection, key: str) -> int | None:
         if found:
             return -int(max(found)[1])
     return None
+
+
+def find_thing(db: apsw.Connection, thing: NamedThing) -> int | None:
+    """The live entity of a name and a type; without a type, the one of that name that is surest."""
+    if thing.type:
+        found = one(db, graph_sql.FIND_TYPED, (name_key(thing.name), name_key(thing.type), case_key(thing.name)))
+    else:
+        found = one(db, graph_sql.FIND_NAMED, (name_key(thing.name), case_key(thing.name)))
+    return None if found is None else int(found)

@@ -19,7 +19,7 @@ class EntityRow(NamedTuple):
     created_at: Annotated[int, c.MOMENT.but(remedy=f.like("last_seen"))]
     last_seen: Annotated[int, c.MOMENT.but(remedy=f.like("created_at"))]
     confidence: Annotated[float, c.SHARE.but(remedy=f.to(1.0), default=1.0)] = 1.0
-    current: Annotated[float | None, c.MAYBE_SHARE] = None
+    current: Annotated[float | None, c.MAYBE_SHARE.but(computed=True)] = None
     explicit: Annotated[bool, c.KEPT.but(stored="handed_in")] = True
     """Handed in by somebody, not found in a text."""
     pinned: Annotated[bool, c.KEPT] = False
@@ -38,7 +38,7 @@ class RelationRow(NamedTuple):
     relation: Annotated[str, c.WORD.but(remedy=f.same_or_drop("relation_key"), in_words=True)]
     relation_key: Annotated[str, c.WORD.but(remedy=f.key_of("relation"), in_words=True)]
     weight: Annotated[float | None, c.MAYBE_SHARE]
-    current: Annotated[float | None, c.MAYBE_SHARE]
+    current: Annotated[float | None, c.MAYBE_SHARE.but(computed=True)]
     evidence: Annotated[int, c.COUNT.but(remedy=f.to(1), default=1)]
     explicit: Annotated[bool, c.KEPT.but(stored="handed_in")]
     created_at: Annotated[int, c.MOMENT.but(remedy=f.like("last_seen"))]

@@ -1,0 +1,242 @@
+"""The knowledge graph of a workspace, read the same on every engine. Every method is one transaction."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Any, NamedTuple, TypeVar
+
+from memsweep.model.columns import Bin, part
+from memsweep.model.contribution import Contribution
+from memsweep.model.decay import Rates
+from memsweep.model.graph import Edge, Entity, FactCount, NamedEntities, edge_now, entity_now, unknown_entity
+from memsweep.model.origin import Origin
+from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
+from memsweep.model.sources import stands_alone
+from memsweep.model.text import name_key
+from memsweep.model.whole_graph import GraphSurvey
+from memsweep.store.changes import Changes
+from memsweep.store.facts import at_either_end
+from memsweep.store.journals import Origins
+from memsweep.store.records import Entities
+from memsweep.store.rows import Rows, Totals, Values, Where, is_in
+from memsweep.store.things.graph import (
+    ENTITY,
+    RELATION,
+    EntityRow,
+    MentionLink,
+    RelationRow,
+    RelationSource,
+)
+from memsweep.store.things.memories import MemoryRow
+
+R = TypeVar("R")
+_STATING = ("state", "mention", "confirm", "see")
+
+
+class EntityBase(NamedTuple):
+    """An entity as it is shown."""
+
+    key: int
+    id: str
+    name: str
+    type: str
+    confidence: float
+    last_seen: int
+    pinned: bool
+
+
+class EdgeBase(NamedTuple):
+    """A relation as it is shown."""
+
+    key: int
+    id: str
+    subject: int
+    object: int
+    relation: str
+    weight: float | None
+    last_seen: int
+    valid_at: int | None
+    invalid_at: int | None
+
+
+class FactKind(NamedTuple):
+    key: int
+    subject: int
+    relation_key: str
+    relation: str
+    invalid_at: int | None
+
+
+class FactEnds(NamedTuple):
+    key: int
+    id: str
+    subject: int
+    object: int
+
+
+part(EntityBase, ENTITY)
+part(EdgeBase, RELATION)
+part(FactKind, RELATION)
+part(FactEnds, RELATION)
+
+
+class Graph:
+    """Reads of the graph. An engine adds what it alone can tell, or tells much faster."""
+
+    @abstractmethod
+    def changing(self) -> AbstractContextManager[Changes]:
+        """Open a transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Rows]:
+        """Open rows to be read."""
+
+    @abstractmethod
+    def at_one_moment(self, read: Callable[[Rows], R]) -> R:
+        """Return what several reads found between which nobody wrote."""
+
+    @abstractmethod
+    def survey(self, rates: Rates, now: datetime) -> GraphSurvey:
+        """Return every live entity and relation, with what they count now, in the order of their making."""
+
+    @abstractmethod
+    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]: ...
+
+    @abstractmethod
+    def named(
+        self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
+    ) -> list[tuple[tuple[str, str], Entity]]:
+        """Return entities after one, in the order of names and types, each with the two as they are compared."""
+
+    @abstractmethod
+    def count_named(self, asked: NamedEntities) -> int: ...
+
+    def find(self, name_or_id: str) -> int:
+        """Return the key of an entity by its id or its name, or raise `NotFound`."""
+        with self.reading() as rows:
+            found = Entities(rows).find(name_or_id)
+        if found is None:
+            raise unknown_entity(name_or_id)
+        return found
+
+    def known_names(self, names: Collection[str]) -> dict[str, str]:
+        """Return those names that entities have, by the form under which they are compared, as they are written."""
+        with self.reading() as rows:
+            columns = ("last_seen", "key", "name_key", "name")
+            (found,) = rows.ask(Values(EntityRow, columns, (("name_key", "in", names),)))
+        return {key: name for _, _, key, name in sorted(found)}
+
+    def fact_counts(self, key: int) -> tuple[int, list[FactCount]]:
+        """Count the chunks that mention an entity, and its facts of each kind."""
+        with self.reading() as rows:
+            (mentions,) = rows.ask(Totals(MentionLink, "entity", [key]))
+            facts = at_either_end(rows, FactKind, [key])
+        names: dict[tuple[str, bool], str] = {}
+        current, ended = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
+        for fact in facts:
+            kind = fact.relation_key, fact.subject == key
+            names[kind] = min(names.get(kind, fact.relation), fact.relation)
+            (current if fact.invalid_at is None else ended)[kind] += 1
+        ordered = sorted(names, key=lambda kind: (-current[kind] - ended[kind], kind))
+        counts = [FactCount(names[kind], kind[1], current[kind], ended[kind]) for kind in ordered]
+        return sum(number for _, number, _ in mentions), counts
+
+    def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
+        with self.reading() as rows:
+            return [entity_now((*row, 0, 0), rates, now) for row in rows.find(EntityBase, ("key", "in", keys))]
+
+    def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
+        """Return relations that begin or end at these entities, with what they weigh now."""
+        wanted = is_in("relation_key", None if kinds is None else {name_key(kind) for kind in kinds})
+        with self.reading() as rows:
+            found = at_either_end(rows, EdgeBase, keys, *wanted)
+            of: tuple[Where, ...] = (("relation", "in", [each.key for each in found]), ("memory.trash", "null", None))
+            stated = Values(RelationSource, _SOURCE, of, "any")
+            sources = defaultdict(list)
+            for relation, _, uid in sorted(map(tuple, rows.ask(stated)[0])):
+                sources[relation].append(uid)
+        return [edge_now(each[1:], sources.get(each.key, ()), rates, now) for each in found]
+
+    def origins(self) -> dict[int, Origin]:
+        """Return every origin that is known, by key."""
+        with self.reading() as rows:
+            return Origins(rows).known()
+
+    def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
+        """Return who has stated live relations."""
+        columns = ("key", "id", "origin", "created_at", "released_at")
+        with self.reading() as rows:
+            (facts,) = rows.ask(Values(RelationRow, columns, (("id", "in", ids),)))
+            act: tuple[Where, ...] = (("act", "in", _STATING), ("trash", "null", None))
+            (acts,) = rows.ask(_of(("relation", "origin"), Contribution, "relation", facts, where=act))
+        by = _grouped(acts)
+        return [FactProvenance(uid, Provenance(*made), by[key]) for key, uid, *made in facts]
+
+    def expired_facts(self, by: int) -> set[str]:
+        """Return the ids of live relations that only memories state which have expired by a moment."""
+        with self.reading() as rows:
+            (gone,) = rows.ask(Values(MemoryRow, ("key",), (("expires_at", "<=", by),)))
+            (stated,) = rows.ask(_of("relation", RelationSource, "memory", gone))
+            (facts,) = rows.ask(_of(("key", "id", "explicit", "evidence"), RelationRow, "key", stated))
+            columns = ("relation", "memory", "memory.trash", "memory.expires_at", "memory.source")
+            (sources,) = rows.ask(_of(columns, RelationSource, "relation", facts, "any"))
+        said: dict[int, list[Any]] = _grouped(sources)
+        return {uid for key, uid, explicit, evidence in facts if _is_over(explicit, evidence, said[key], by)}
+
+    def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
+        """Return who has made live entities, and what speaks of them."""
+        with self.reading() as rows:
+            made: tuple[Where, ...] = (("key", "in", keys), ("origin", ">", 0))
+            (found,) = rows.ask(Values(EntityRow, ("key", "origin", "created_at"), made))
+            known = {key for key, *_ in found}
+            facts = at_either_end(rows, FactEnds, known)
+            (mentions,) = rows.ask(_of(("chunk.memory", "entity", "origin"), MentionLink, "entity", found))
+            columns = ("key", "origin", "created_at", "released_at")
+            (memories,) = rows.ask(_of(columns, MemoryRow, "key", mentions))
+        ids = defaultdict(list)
+        for each in facts:
+            for end in {each.subject, each.object} & known:
+                ids[end].append(each.id)
+        of = {key: said for key, *said in memories}
+        spoken = {(entity, *of[memory], origin) for memory, entity, origin in mentions if memory in of}
+        return with_mentions(((key, Provenance(*said), ids[key]) for key, *said in found), spoken)
+
+
+_SOURCE = ("relation", "memory", "memory.id")
+
+
+def _of(
+    columns: str | tuple[str, ...],
+    row: type[Any],
+    by: str,
+    found: Iterable[Any],
+    bin: Bin = "live",
+    where: tuple[Where, ...] = (),
+) -> Values:
+    """Return the read of what belongs to rows that were found, whose keys come first in them."""
+    listed = (columns,) if isinstance(columns, str) else columns
+    return Values(row, listed, ((by, "in", {key for key, *_ in found}), *where), bin, distinct=True)
+
+
+def _grouped(rows: Iterable[Any]) -> dict[int, list[Any]]:
+    """Return rows by what comes first in them: the rest, alone if it is one value."""
+    found: dict[int, list[Any]] = defaultdict(list)
+    for key, *rest in rows:
+        found[key].append(rest[0] if len(rest) == 1 else rest)
+    return found
+
+
+def _is_over(explicit: Any, evidence: int, sources: Iterable[Any], by: int) -> bool:
+    """Return whether live memories state a fact, all of which have expired, and nobody does by itself."""
+    said = list(sources)
+    ends = [expires for _, trash, expires, _ in said if trash is None]
+    statements = sum(source != "code_indexer" for *_, source in said)
+    return (
+        bool(ends)
+        and all(end is not None and end <= by for end in ends)
+        and not stands_alone(bool(explicit), evidence, statements)
+    )
