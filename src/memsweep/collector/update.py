@@ -15,7 +15,7 @@ from memsweep.errors import BadInput, Conflict
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import RelationChange
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
-from memsweep.model.memory_act import ExistingMemory, MemoryAct
+from memsweep.model.memory_act import MemoryAct, as_json
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.plan import Totals
 from memsweep.model.revision import MEMORY, EarlierText, MemoryText, Piece, Revision, Updated, before_of
@@ -97,7 +97,7 @@ def update(
             lost = _withdrawn(tx, before, after)
             old = noted(tx, tx.texts.pieces([key]))[key]
         totals = Totals(memories=1, relations=len(lost.gone))
-        known, first = acts_before(tx.acts, _as_it_is(before), before.content_hash.hex())
+        known, first = acts_before(tx.acts, before, before.content_hash.hex())
         origin_key = tx.texts.origin_key(origin)
         receipt = tx.receipts.add(NewReceipt(receipt_id, "update", "update", doing.actor, doing.now, totals=totals))
         kept = before_of(before, after, old, tx.texts.model(), lost.keys)
@@ -125,17 +125,12 @@ def _earlier(revision: Revision, receipt_id: str) -> EarlierText:
     return EarlierText(from_micros(revision.at), receipt_id, gate.text(before["text"]), tags, metadata)
 
 
-def _as_it_is(memory: MemoryText) -> ExistingMemory:
-    said = (memory.tags, memory.metadata, memory.source, memory.expires_at)
-    return ExistingMemory(memory.key, memory.id, *said, memory.created_at, memory.origin)
-
-
 def updated(before: MemoryText, after: MemoryText, origin: int | None, receipt: int) -> MemoryAct:
     """Return the act of what somebody changed in a memory."""
     text = {} if after.text == before.text else {"text": after.content_hash.hex()}
-    tags = {} if after.tags == before.tags else {"tags": list(after.tags)}
-    metadata = {} if after.metadata == before.metadata else {"metadata": dict(after.metadata)}
-    said = {**text, **tags, **metadata, "source": after.source}
+    values = {name: (getattr(before, name), getattr(after, name)) for name in ("tags", "metadata")}
+    changed = {name: as_json(new) for name, (old, new) in values.items() if new != old}
+    said = {**text, **changed, "source": after.source}
     return MemoryAct(after.key, "update", after.updated_at, origin, said, receipt)
 
 

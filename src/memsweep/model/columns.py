@@ -65,8 +65,17 @@ class Column:
     """Every answer that shows the thing has it."""
     settable: bool = False
     """Callers set it."""
+    kept: bool = False
+    """A revision keeps what it was."""
+    by_acts: bool = False
+    """What callers have said, act by act, makes it what it is."""
     again: Again = "first"
     """What becomes of it when the same is said again: the first, both, or what `until` says of a date."""
+
+    @property
+    def nothing(self) -> Any:
+        """Return the default as a value."""
+        return self.default if self.default is None or self.from_file is None else self.from_file(self.default)
 
     def but(self, **changes: Any) -> Column:
         return replace(self, **changes)

@@ -7,15 +7,17 @@ well. Taking some acts away and doing the others again gives the memory as it wo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
 from memsweep.model import columns as c
 from memsweep.model import forms as f
 from memsweep.model.columns import Again
 from memsweep.model.memory import MemoryDraft, StatedIn
+from memsweep.model.memory_row import MEMORY
 from memsweep.model.revision import MemoryText
 from memsweep.model.text import name_key
-from memsweep.model.times import micros_or_none
+from memsweep.model.times import to_micros
 from memsweep.model.vocabulary import ACTS_ON_MEMORIES, ActOnMemory
 
 Place = tuple[int, int]
@@ -80,34 +82,37 @@ class MemoryState(NamedTuple):
     text: str
     by: tuple[int | None, ...]
     """The origins that say the text, the first one first."""
-    tags: tuple[str, ...]
-    metadata: Mapping[str, Any]
-    source: str
-    expires_at: int | None
+    values: Mapping[str, Any]
+    """Those of columns that acts decide."""
 
     @property
     def origin(self) -> int | None:
         return self.by[0]
 
 
-def said_of(
-    text: str,
-    tags: Sequence[str],
-    metadata: Mapping[str, Any],
-    source: str,
-    expires_at: int | None,
-    mentioned: Mentioned,
-) -> dict[str, Any]:
+_DECIDED = {name: column for name, column in MEMORY.columns.items() if column.by_acts}
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as an act or a revision has it."""
+    match value:
+        case tuple():
+            return list(value)
+        case Mapping():
+            return dict(value)
+        case datetime():
+            return to_micros(value)
+    return value
+
+
+def _said(memory: MemoryText | MemoryDraft, text: str, mentioned: Mentioned) -> dict[str, Any]:
     """Return a statement of a memory as it is kept; without what is empty."""
     parts = {
-        "tags": list(tags),
-        "metadata": dict(metadata),
-        "source": source,
+        **{name: as_json(getattr(memory, name)) for name in _DECIDED},
         "mentions": [list(place) for place in sorted(mentioned.beside)],
         "named": [list(place) for place in sorted(mentioned.named)],
     }
-    said = {"text": text, **{name: value for name, value in parts.items() if value}}
-    return said if expires_at is None else {**said, "expires_at": expires_at}
+    return {"text": text, **{name: value for name, value in parts.items() if value not in (None, "", [], {})}}
 
 
 def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> list[MemoryAct]:
@@ -129,13 +134,16 @@ def said_again(known: Sequence[MemoryAct], first: MemoryAct, new: MemoryAct) -> 
 
 def _covers(known: MemoryAct, new: MemoryAct) -> bool:
     """Return whether somebody has said this much already."""
-    had, has = known.said, new.said
-    return (
-        set(has.get("tags", ())) <= set(had.get("tags", ()))
-        and has.get("metadata", {}).items() <= had.get("metadata", {}).items()
-        and has.get("expires_at") in (None, had.get("expires_at"))
-        and new.mentions <= known.mentions
+    return new.mentions <= known.mentions and all(
+        column.again == "first" or name not in new.said or _has(known.said.get(name, column.nothing), new.said[name])
+        for name, column in _DECIDED.items()
     )
+
+
+def _has(had: Any, said: Any) -> bool:
+    if isinstance(said, Mapping):
+        return bool(said.items() <= had.items())
+    return set(said) <= set(had) if isinstance(said, list) else bool(said == had)
 
 
 def state_of(acts: Iterable[MemoryAct], without: Collection[int] = ()) -> MemoryState | None:
@@ -153,19 +161,13 @@ def _step(state: MemoryState | None, act: MemoryAct) -> MemoryState | None:
         return None if act.text is None else _made(act)
     if act.act == "say":
         by = (*state.by, act.origin) if state.text == act.text else (act.origin,)
-        return state._replace(
-            text=act.text or state.text,
-            by=tuple(dict.fromkeys(by)),
-            tags=both(state.tags, said.get("tags", ())),
-            metadata=both(state.metadata, said.get("metadata", {})),
-            expires_at=AGAIN["until"](state.expires_at, said.get("expires_at"), act.at),
-        )
-    return state._replace(
-        text=act.text or state.text,
-        by=(act.origin,) if act.text else state.by,
-        tags=tuple(said.get("tags", state.tags)),
-        metadata=said.get("metadata", state.metadata),
-    )
+        again = {
+            name: AGAIN[column.again](state.values[name], said.get(name), act.at) for name, column in _DECIDED.items()
+        }
+        return MemoryState(act.text or state.text, tuple(dict.fromkeys(by)), again)
+    after = {name: _value(said, name) for name, column in _DECIDED.items() if name in said and column.again != "first"}
+    by = (act.origin,) if act.text else state.by
+    return MemoryState(act.text or state.text, by, {**state.values, **after})
 
 
 def both(was: Any, said: Any) -> Any:
@@ -175,12 +177,12 @@ def both(was: Any, said: Any) -> Any:
 
 AGAIN: Mapping[Again, Callable[[Any, Any, int], Any]] = {
     "first": lambda was, said, at: was,
-    "last": lambda was, said, at: said,
-    "union": lambda was, said, at: both(was, said),
-    "larger": lambda was, said, at: max(was, said),
+    "last": lambda was, said, at: was if said is None else said,
+    "union": lambda was, said, at: was if said is None else both(was, said),
+    "larger": lambda was, said, at: was if said is None else max(was, said),
     "until": lambda was, said, at: _still_to_come(was, at) if said is None else said,
 }
-"""What becomes of a value that was there when another one is said at a moment."""
+"""What becomes of a value that was there when another one, or none, is said at a moment."""
 
 
 def _still_to_come(expires_at: int | None, at: int) -> int | None:
@@ -190,9 +192,12 @@ def _still_to_come(expires_at: int | None, at: int) -> int | None:
 
 def _made(act: MemoryAct) -> MemoryState:
     """A memory of which this is the first that is known. An update leaves nothing of what it was an update of."""
-    said = act.said
-    tags, metadata = tuple(said.get("tags", ())), said.get("metadata", {})
-    return MemoryState(act.text or "", (act.origin,), tags, metadata, act.source, said.get("expires_at"))
+    return MemoryState(act.text or "", (act.origin,), {name: _value(act.said, name) for name in _DECIDED})
+
+
+def _value(said: Mapping[str, Any], name: str) -> Any:
+    value = said.get(name, _DECIDED[name].nothing)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def remade(row: MemoryText, was: MemoryState | None, will: MemoryState) -> MemoryText:
@@ -202,18 +207,24 @@ def remade(row: MemoryText, was: MemoryState | None, will: MemoryState) -> Memor
     """
     if was is None:
         was = will
-    metadata = {name: value for name, value in row.metadata.items() if name not in was.metadata}
-    metadata |= {name: row.metadata.get(name, value) for name, value in will.metadata.items()}
-    metadata |= {name: value for name, value in will.metadata.items() if was.metadata.get(name) != value}
-    tags = [tag for tag in row.tags if tag not in was.tags or tag in will.tags]
-    tags += [tag for tag in will.tags if tag not in was.tags]
-    return row._replace(
-        tags=will.tags if row.tags == was.tags else tuple(dict.fromkeys(tags)),
-        metadata=will.metadata if row.metadata == was.metadata else metadata,
-        source=will.source if row.source == was.source else row.source,
-        expires_at=will.expires_at if row.expires_at == was.expires_at else row.expires_at,
-        origin=will.origin if row.origin == was.origin else row.origin,
-    )
+    changes = {
+        name: _remade(getattr(row, name), was.values[name], will.values[name], column.again)
+        for name, column in _DECIDED.items()
+    }
+    return row._replace(**changes, origin=will.origin if row.origin == was.origin else row.origin)
+
+
+def _remade(now: Any, was: Any, will: Any, again: Again) -> Any:
+    if now == was:
+        return will
+    if again != "union":
+        return now
+    if isinstance(now, Mapping):
+        own = {name: value for name, value in now.items() if name not in was}
+        theirs = {name: value if was.get(name) != value else now.get(name, value) for name, value in will.items()}
+        return {**own, **theirs}
+    own_tags = [tag for tag in now if tag not in was or tag in will]
+    return tuple(dict.fromkeys([*own_tags, *(tag for tag in will if tag not in was)]))
 
 
 def entities_of(acts: Iterable[MemoryAct]) -> set[int]:
@@ -246,34 +257,21 @@ def lost_mentions(acts: Sequence[MemoryAct], without: Collection[int], text: str
     return mine - others
 
 
-class ExistingMemory(NamedTuple):
-    """A live memory whose text is said again, as it was before."""
+def stated_in(memory: MemoryText, chunks: Sequence[int], pieces: int, origin: int | None) -> StatedIn:
+    """Return a chunk for each new piece of a text that is said again: it may have been cut into fewer before."""
+    spread = [*chunks, *[*chunks[-1:]] * (pieces - len(chunks))]
+    return StatedIn(memory.key, spread, origin, None if origin == memory.origin else origin)
 
-    key: int
-    id: str
-    tags: Sequence[str]
-    metadata: Mapping[str, Any]
-    source: str
-    expires_at: int | None
-    created_at: int
-    origin: int | None
 
-    def stating(self, chunks: Sequence[int], pieces: int, origin: int | None) -> StatedIn:
-        """A chunk for each new piece: it may have been cut into fewer when it was stored."""
-        spread = [*chunks, *[*chunks[-1:]] * (pieces - len(chunks))]
-        return StatedIn(self.key, spread, origin, None if origin == self.origin else origin)
+def first_said(memory: MemoryText, text: str, mentioned: Mentioned) -> MemoryAct:
+    """Return the act that made a memory of which none was written down."""
+    return MemoryAct(memory.key, "say", memory.created_at, memory.origin, _said(memory, text, mentioned))
 
-    def said_first(self, text: str, mentioned: Mentioned) -> MemoryAct:
-        said = said_of(text, self.tags, self.metadata, self.source, self.expires_at, mentioned)
-        return MemoryAct(self.key, "say", self.created_at, self.origin, said)
 
-    def said_again(
-        self, draft: MemoryDraft, text: str, at: int, origin: int | None, mentions: Collection[Place]
-    ) -> MemoryAct:
-        expires = micros_or_none(draft.expires_at)
-        mentioned = Mentioned(beside=frozenset(mentions))
-        said = said_of(text, draft.tags, draft.metadata, draft.source, expires, mentioned)
-        return MemoryAct(self.key, "say", at, origin, said)
+def now_said(
+    memory: int, draft: MemoryDraft, text: str, at: int, origin: int | None, mentions: Collection[Place]
+) -> MemoryAct:
+    return MemoryAct(memory, "say", at, origin, _said(draft, text, Mentioned(beside=frozenset(mentions))))
 
 
 def mentioned_in(rows: Iterable[Sequence[Any]]) -> Mentioned:

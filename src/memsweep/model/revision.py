@@ -13,11 +13,12 @@ from typing import Annotated, Any, NamedTuple
 from memsweep.model import columns as c
 from memsweep.model import forms as f
 from memsweep.model.graph_rows import Move
+from memsweep.model.memory_row import MEMORY as MEMORY_ROW
 from memsweep.model.text import content_hash
 from memsweep.model.workspace import EmbeddingModel
 
 MEMORY = "memory"
-_VALUES = ("text", "tags", "source", "metadata")
+_VALUES = tuple(name for name, column in MEMORY_ROW.columns.items() if column.kept)
 
 
 class Piece(NamedTuple):
@@ -136,10 +137,7 @@ def before_of(
     changed = [name for name in _VALUES if getattr(memory, name) != getattr(after, name)]
     return {
         "id": memory.id,
-        "text": memory.text,
-        "tags": list(memory.tags),
-        "source": memory.source,
-        "metadata": dict(memory.metadata),
+        **{name: getattr(memory, name) for name in _VALUES},
         "updated_at": memory.updated_at,
         "origin": memory.origin,
         "changed": changed,
@@ -180,9 +178,8 @@ def is_as_left(now: MemoryText, before: Mapping[str, Any]) -> bool:
 
 def text_before(now: MemoryText, before: Mapping[str, Any]) -> MemoryText:
     """A memory with the values that a change took from it, one version later."""
-    values = {"text": before["text"], "tags": tuple(before["tags"]), "source": before["source"]}
-    values["metadata"] = before["metadata"]
-    changed: dict[str, Any] = {name: values[name] for name in before["changed"]}
+    values = {name: before[name] for name in before["changed"]}
+    changed: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
     if "text" in changed and not is_redaction(before):  # which leaves a text whose it is
         changed["origin"] = before.get("origin", now.origin)
     return now._replace(**changed, updated_at=before["updated_at"], version=now.version + 1)

@@ -7,17 +7,18 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.model.memory import MemoryDraft, NewMemory
-from memsweep.model.memory_act import AGAIN, ExistingMemory, MemoryAct, Mentioned, Place, said_again
+from memsweep.model.memory_act import AGAIN, MemoryAct, Mentioned, Place, first_said, now_said, said_again
+from memsweep.model.revision import MemoryText
 from memsweep.model.times import to_micros
 from memsweep.store.memory_acts import MemoryActRows
 from memsweep.store.rows import Rows
 from memsweep.store.things.memories import MEMORY, MemoryRow
 
 
-def acts_before(acts: MemoryActRows, memory: ExistingMemory, text: str) -> tuple[list[MemoryAct], MemoryAct]:
+def acts_before(acts: MemoryActRows, memory: MemoryText, text: str) -> tuple[list[MemoryAct], MemoryAct]:
     """Who has said or updated it, and who said it first if that was not written down."""
     known = acts.of_memories([memory.key])
-    return known, memory.said_first(text, Mentioned() if known else acts.own_mentions(memory.key))
+    return known, first_said(memory, text, Mentioned() if known else acts.own_mentions(memory.key))
 
 
 _SETTABLE = tuple(name for name, column in MEMORY.columns.items() if column.settable)
@@ -48,7 +49,7 @@ def row_of(new: NewMemory, thread: int | None, origin: int | None, key: int = 0)
     )
 
 
-def say_again(rows: Rows, row: MemoryRow, draft: MemoryDraft, now: datetime) -> ExistingMemory:
+def say_again(rows: Rows, row: MemoryRow, draft: MemoryDraft, now: datetime) -> MemoryText:
     """Change a memory whose text is said again; returns it as it was before."""
     at, last = to_micros(now), row.created_at if row.last_seen_at is None else row.last_seen_at
     after = {
@@ -57,14 +58,14 @@ def say_again(rows: Rows, row: MemoryRow, draft: MemoryDraft, now: datetime) -> 
     changed = {name: value for name, value in after.items() if value != getattr(row, name)}
     changed["last_seen_at"] = max(last, at)
     rows.change(MemoryRow, tuple(changed), {row.key: tuple(changed.values())}, bin="live")
-    return ExistingMemory(*(getattr(row, name) for name in ExistingMemory._fields))
+    return MemoryText(*(getattr(row, name) for name in MemoryText._fields))
 
 
 class Repeat:
     """Made before anything is added to the memory; noted once everything is."""
 
     def __init__(
-        self, acts: MemoryActRows, memory: ExistingMemory, draft: MemoryDraft, content_hash: bytes, now: datetime
+        self, acts: MemoryActRows, memory: MemoryText, draft: MemoryDraft, content_hash: bytes, now: datetime
     ) -> None:
         self._acts, self._memory, self._draft, self._now = acts, memory, draft, now
         self._text = content_hash.hex()
@@ -72,5 +73,5 @@ class Repeat:
 
     def note(self, origin: int | None, mentions: Collection[Place] = ()) -> None:
         """`mentions` are those of what was named beside the text."""
-        again = self._memory.said_again(self._draft, self._text, to_micros(self._now), origin, mentions)
+        again = now_said(self._memory.key, self._draft, self._text, to_micros(self._now), origin, mentions)
         self._acts.add(said_again(*self._before, again))

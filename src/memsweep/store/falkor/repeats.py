@@ -7,8 +7,9 @@ from datetime import datetime
 
 from memsweep.model.columns import decoder
 from memsweep.model.memory import MemoryDraft, NewMemory, Remembered
-from memsweep.model.memory_act import ExistingMemory
+from memsweep.model.memory_act import stated_in
 from memsweep.model.origin import Origin
+from memsweep.model.revision import MemoryText
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, superseding
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
@@ -35,13 +36,13 @@ def add_to_existing(tx: Transaction, new: NewMemory) -> Remembered | None:
     repeat = Repeat(FalkorMemoryActs(tx), existing, new.draft, new.content_hash, new.now)
     origin = origin_key(tx, new.origin)
     chunks = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=existing.id)]
-    created, places = add_names(tx, new, new.explicit_mentions, existing.stating(chunks, len(new.chunks), origin))
+    created, places = add_names(tx, new, new.explicit_mentions, stated_in(existing, chunks, len(new.chunks), origin))
     superseding.supersede(tx, existing.key, new, origin)
     repeat.note(origin, places)
     return logged(tx, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
 
 
-def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> ExistingMemory | None:
+def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> MemoryText | None:
     """As it was before."""
     found, *thread = tx.ask_all(*about_same_text(draft, digest))
     if thread and not thread[0]:

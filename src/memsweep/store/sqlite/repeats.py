@@ -9,8 +9,9 @@ import apsw
 
 from memsweep.model.columns import decoder
 from memsweep.model.memory import CODE_SOURCE, MemoryDraft, NewMemory, Remembered
-from memsweep.model.memory_act import ExistingMemory
+from memsweep.model.memory_act import stated_in
 from memsweep.model.origin import Origin
+from memsweep.model.revision import MemoryText
 from memsweep.model.times import to_micros
 from memsweep.store.repeats import Repeat, say_again
 from memsweep.store.sqlite import sql
@@ -42,14 +43,14 @@ def add_to_existing(db: apsw.Connection, new: NewMemory) -> Remembered | None:
     repeat = Repeat(SqliteMemoryActs(db), existing, new.draft, new.content_hash, new.now)
     rows: list[Any] = db.execute(sql.CHUNK_KEYS, (existing.id,)).fetchall()
     origin = origin_key(db, new.origin)
-    carrier = existing.stating([key for (key,) in rows], len(new.chunks), origin)
+    carrier = stated_in(existing, [key for (key,) in rows], len(new.chunks), origin)
     created, _, places = add_names(db, new, new.explicit_mentions, carrier)
     supersede(db, existing.key, new, origin)
     repeat.note(origin, places)
     return logged(db, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
 
 
-def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime) -> ExistingMemory | None:
+def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime) -> MemoryText | None:
     """As it was before."""
     if not knows_hash(db, content_hash):
         return None

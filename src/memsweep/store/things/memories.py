@@ -1,12 +1,13 @@
 """Memories with their pieces, where they came from, and what they were: declared for every engine. Pure."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 from memsweep.model import columns as c
 from memsweep.model import forms as f
 from memsweep.model.columns import declare
 from memsweep.model.memory_act import MemoryAct
+from memsweep.model.memory_row import MEMORY as MEMORY
+from memsweep.model.memory_row import MemoryRow as MemoryRow
 from memsweep.model.origin import TIERS
 from memsweep.model.revision import Revision
 from memsweep.model.superseding import Bases, Pair, bases_from, bases_text
@@ -25,29 +26,6 @@ class OriginRow(NamedTuple):
 class ThreadRow(NamedTuple):
     id: Annotated[str, c.uid("lost thread {}").but(in_words=True)]
     key: Annotated[int, c.KEY.but(sql="integer primary key")] = 0
-
-
-class MemoryRow(NamedTuple):
-    """A memory without its pieces."""
-
-    id: Annotated[str, c.uid("mem_lost{}")]
-    text: Annotated[str, c.TEXT.but(settable=True)]
-    tags: Annotated[tuple[str, ...], c.WORDS.but(default="[]", shown=True, settable=True, again="union")]
-    source: Annotated[str, c.TEXT.but(default="", shown=True, settable=True)]
-    metadata: Annotated[Mapping[str, Any], c.OBJECT.but(settable=True, again="union")]
-    thread: Annotated[int | None, c.MAYBE_LINK]
-    created_at: Annotated[int, c.MOMENT.but(remedy=f.like("updated_at", "last_seen_at"), shown=True)]
-    updated_at: Annotated[int, c.MOMENT.but(remedy=f.like("created_at", "last_seen_at"), shown=True)]
-    last_seen_at: Annotated[int | None, c.MAYBE_MOMENT.but(remedy=f.like("updated_at", "created_at"), shown=True)]
-    expires_at: Annotated[int | None, c.MAYBE_MOMENT.but(shown=True, settable=True, again="until")]
-    stale: Annotated[bool, c.FLAG.but(shown=True)]
-    pinned: Annotated[bool, c.KEPT.but(shown=True, settable=True, again="larger")]
-    content_hash: Annotated[bytes, c.HASH.but(remedy=f.hash_of("text"), found_by="content_hash")]
-    version: Annotated[int, c.VERSION]
-    trash: Annotated[int | None, c.TRASH]
-    origin: Annotated[int | None, c.MAYBE_LINK]
-    released_at: Annotated[int | None, c.MAYBE_MOMENT.but(shown=True)]
-    key: Annotated[int, c.KEY]
 
 
 class MemoryTag(NamedTuple):
@@ -108,7 +86,6 @@ class Supersession(NamedTuple):
 
 ORIGIN = declare(OriginRow, "origin", "Origin")
 THREAD = declare(ThreadRow, "thread", "Thread")
-MEMORY = declare(MemoryRow, "memory", "Memory", bins=True)
 MEMORY_TAG = declare(MemoryTag, "memory_tag", "")
 CHUNK = declare(
     ChunkRow,
