@@ -49,7 +49,7 @@ def fill(home: Path) -> None:
 
 def _context(app: App) -> None:
     now = datetime(2026, 1, 1, tzinfo=UTC)
-    with app.engine.open("default").segments.writing("window", create_at=now) as window:
+    with app.engine.open("default").windows.writing("window", create_at=now) as window:
         window.add(
             ContextSegment(f"s{number}", f"segment {number} of a talk", "message", now, now, references=("s0",))
             for number in range(3)

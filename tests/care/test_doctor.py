@@ -256,6 +256,7 @@ DAMAGES = {
     "a window that is gone": Damage("delete from project", {"project_missing"}),
     "a window that counts wrongly": Damage("update project set tokens = tokens + 1", {"project_miscounted"}),
     "a window whose next place is taken": Damage("update project set places = 0", {"project_behind"}),
+    "a window that passes segments over": Damage("update project set next_young = 999", {"project_ahead"}),
     "a reference from nowhere": Damage(
         "insert into segment_link (project, target, source) values (1, 's0', 999)", {"link_without_segment"}
     ),

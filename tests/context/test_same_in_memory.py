@@ -17,7 +17,7 @@ from memsweep.context.receipts import Acting, take_out
 from memsweep.context.steps import Judge, Leaving, Left
 from memsweep.context.window import MemoryWindow
 from memsweep.model.segment import ContextSegment
-from memsweep.store.ports.windows import Segments
+from memsweep.store.windows import Windows
 from tests.context.build import NOW, segment
 from tests.context.test_window_laws import windows
 from tests.support.counts import rounds
@@ -81,7 +81,7 @@ def in_memory(acts: list[Act]) -> list[Any]:
     return seen
 
 
-def on_disk(segments: Segments, name: str, acts: list[Act]) -> list[Any]:
+def on_disk(segments: Windows, name: str, acts: list[Act]) -> list[Any]:
     numbers = count()
     acting = Acting("test", NOW, lambda kind: f"{kind}_{name}_{next(numbers)}")
     seen = []
@@ -99,16 +99,16 @@ def shown(window: Any, live: Any) -> Any:
 
 
 @pytest.fixture
-def segments(app: App) -> Segments:
+def segments(app: App) -> Windows:
     app.memory().context("w").configure()
-    return app.engine.open("default").segments
+    return app.engine.open("default").windows
 
 
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(12, 60))
 @given(given_segments=windows(max_size=25), more=st.lists(ACTS, max_size=8))
 def test_the_same_acts_in_memory_and_on_disk_end_the_same(
-    segments: Segments, given_segments: list[ContextSegment], more: list[Act]
+    segments: Windows, given_segments: list[ContextSegment], more: list[Act]
 ) -> None:
     """But for ids in the trash, which memory does not have: it handed them back."""
     half = len(given_segments) // 2

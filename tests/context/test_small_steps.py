@@ -16,7 +16,7 @@ from memsweep.context.policy import Policy
 from memsweep.context.receipts import Acting, take_out
 from memsweep.context.steps import Judge
 from memsweep.model.segment import ContextSegment
-from memsweep.store.ports.windows import Segments
+from memsweep.store.windows import Windows
 from tests.context.build import NOW, segment
 from tests.context.window_laws import stale_reads
 from tests.support.counts import rounds
@@ -50,12 +50,12 @@ def sessions(draw: st.DrawFn, paths: tuple[str, ...] = ("a.py", "b.py")) -> list
 
 
 @pytest.fixture
-def segments(app: App) -> Segments:
+def segments(app: App) -> Windows:
     app.memory().context("w").configure()
-    return app.engine.open("default").segments
+    return app.engine.open("default").windows
 
 
-def broken_on_disk(segments: Segments, session: list[ContextSegment]) -> list[str]:
+def broken_on_disk(segments: Windows, session: list[ContextSegment]) -> list[str]:
     name, numbers, broken = f"w{next(NAMES)}", count(), []
     acting = Acting("test", NOW, lambda kind: f"{kind}_{name}_{next(numbers)}")
     for each in session:
@@ -74,7 +74,7 @@ def broken_on_disk(segments: Segments, session: list[ContextSegment]) -> list[st
 @pytest.mark.slow
 @SEVERAL
 @given(session=sessions())
-def test_a_newer_read_never_leaves_before_an_older_one(segments: Segments, session: list[ContextSegment]) -> None:
+def test_a_newer_read_never_leaves_before_an_older_one(segments: Windows, session: list[ContextSegment]) -> None:
     assert broken_on_disk(segments, session) == []
 
 
@@ -82,7 +82,7 @@ def test_a_newer_read_never_leaves_before_an_older_one(segments: Segments, sessi
 @pytest.mark.slow
 @SEVERAL
 @given(session=sessions(paths=ODD_PATHS))
-def test_the_name_of_a_file_may_be_any_text(segments: Segments, session: list[ContextSegment]) -> None:
+def test_the_name_of_a_file_may_be_any_text(segments: Windows, session: list[ContextSegment]) -> None:
     assert broken_on_disk(segments, session) == []
 
 
@@ -100,12 +100,13 @@ def test_nor_does_it_in_memory(session: list[ContextSegment], looks_at: int) -> 
 @pytest.mark.slow
 @SEVERAL
 @given(session=sessions(paths=ODD_PATHS), wanted=st.sets(st.sampled_from(ODD_PATHS)))
-def test_segments_are_found_by_their_file(segments: Segments, session: list[ContextSegment], wanted: set[str]) -> None:
+def test_segments_are_found_by_their_file(segments: Windows, session: list[ContextSegment], wanted: set[str]) -> None:
     name = f"w{next(NAMES)}"
     for other in (name, f"{name}-beside"):
         with segments.writing(other, create_at=NOW) as window:
             window.add(session)
-            window.stash(window.active()[::3], window.add_receipt(f"rcp_{other}", None, "test", "test", NOW))
+            receipt = window.add_receipt(f"rcp_{other}", "test", NOW, plan_id=None, counts={}, refused=())
+            window.stash(window.active()[::3], receipt)
             expected = [held.segment for held in window.active() if held.segment.file_path in wanted]
             assert [held.segment for held in window.of_files(wanted)] == expected
     with segments.reading(name) as window:

@@ -15,7 +15,7 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
 from tests.support.engines import Home
 
-MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "context_cypher", "care_cypher",
+MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "care_cypher",
            "superseding_cypher", "memory_act_cypher", "overview_cypher")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",

@@ -123,9 +123,7 @@ class Acting:
 
     def _window(self, side: Side, name: str) -> ContextWindow:
         chosen = load_settings({})
-        tools = window_dependencies(
-            chosen, lambda create: side.store.segments, "tester", lambda: self._now, side.new_id
-        )
+        tools = window_dependencies(chosen, lambda create: side.store.windows, "tester", lambda: self._now, side.new_id)
         return ContextWindow(tools, name, Calls(False, lambda: None))
 
 
@@ -150,23 +148,17 @@ def findable(pair: BothEngines) -> None:
         [node for (node,) in graph.ask(f"MATCH (s:{label}) RETURN properties(s)")]
         for label in ("Segment", "TrashedSegment")
     )
-    numbers = []
+    wanted: list[row_codec.Row] = []
     for node in (*live, *trashed):
-        number = int(node["message_ref"].split(":")[1]) if node["type"] == "message" else None
-        names = row_codec.segment_names(node["project"], node["id"], node["place"], node["turn"], number)
+        row, links = row_codec.segment_rows(node)
+        names = row_codec.to_node("segment", row)
         assert {name: node.get(name) for name in names} == names
-        numbers += [] if number is None else [(node["project"], node["place"], number)]
-    assert [number for *_, number in sorted(numbers)] == [number for _, _, number in sorted(numbers, key=_by_number)]
-    assert all(number < projects[project]["messages"] for project, _, number in numbers)
+        wanted += [row_codec.to_node("segment_link", link) for link in links]
     for node in live:
         if "stash" not in node:
             assert node["turn"] >= projects[node["project"]][f"next_{node['generation']}"]
-    wanted = [(link["target"], link["source"]) for node in (*live, *trashed) for link in row_codec.segment_links(node)]
-    assert sorted(map(tuple, graph.ask("MATCH (l:SegmentLink) RETURN l.target, l.source"))) == sorted(wanted)
-
-
-def _by_number(message: tuple[int, int, int]) -> tuple[int, int]:
-    return message[0], message[2]
+    stored = graph.ask("MATCH (l:SegmentLink) RETURN l.target, l.source")
+    assert sorted(map(tuple, stored)) == sorted((link["target"], link["source"]) for link in wanted)
 
 
 def _comparable(rows: Rows) -> dict[str, list[str]]:

@@ -255,6 +255,7 @@ INVARIANTS = {
     "project_behind": Invariant(
         "context window has its next place taken", "context windows have their next place taken", "lost"
     ),
+    "project_ahead": Invariant("context window passes a segment over", "context windows pass segments over", "lost"),
     # plans and receipts
     "origin_missing": Invariant(
         "origin that something came from is not there", "origins that things came from are not there", "lost"

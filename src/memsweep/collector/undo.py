@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
     from memsweep.store.ports.collector import Collector
-    from memsweep.store.ports.segments import Summary
+    from memsweep.store.windows import SummarySegment
 
 
 def undo(
@@ -50,12 +50,12 @@ def undo(
             facts = restated.conflicts(tx, back.relations)
         _refuse_taken_since(tx, receipt)
         taken = tx.segments.clashing(receipt)
-        summaries = _summaries(tx, receipt)
+        summaries = tx.segments.summaries(receipt)
         going = [each for each in summaries if not each.pinned]
         clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
         waiting = (*changed.conflicts, *back.conflicts, *facts, *again.conflicts, *clashes)
         does = bool(apart or joined or changed.count or restated.relations or again.gives or back.changes)
-        does = does or bool(tx.segments.held_by([receipt]) - taken.keys() or tx.segments.stashed_by(receipt))
+        does = does or bool(tx.segments.moved_by(receipt) - taken.keys())
         if not does or (changed.conflicts and not changed.count):
             _refuse_if_anything_waits(waiting, receipt_id)
             _refuse_emptied(tx, receipt, receipt_id)
@@ -91,12 +91,6 @@ def undo(
     )
 
 
-def _summaries(tx: Changes, receipt: int) -> list[Summary]:
-    """Return the summaries that replaced the segments that come back."""
-    back = tx.segments.stashed_by(receipt)
-    return [each for each in tx.segments.summaries(receipt) if back <= {*each.references}] if back else []
-
-
 def _refuse_taken_since(tx: Changes, receipt: int) -> None:
     """Refuse while what was stashed is in the trash of a later receipt."""
     for last in tx.segments.taken_since(receipt)[:1]:
@@ -115,14 +109,16 @@ def _refuse_emptied(tx: Changes, receipt: int, receipt_id: str) -> None:
         raise Conflict(f"receipt {receipt_id} cannot be undone: the memory that it changed was deleted for good.")
 
 
-def _take_out(tx: Changes, summaries: Sequence[Summary], changed: Reverting, receipt_id: str, doing: Operation) -> int:
+def _take_out(
+    tx: Changes, summaries: Sequence[SummarySegment], changed: Reverting, receipt_id: str, doing: Operation
+) -> int:
     """Move what gives way under a receipt of its own; return its key, or 0."""
     totals = Totals(memories=changed.updated, segments=len(summaries))
     receipt = NewReceipt(receipt_id, "undo", "undo", doing.actor, doing.now, totals=totals)
     key = tx.receipts.add(receipt) if summaries or changed.updated else 0
     changed.write(tx, key)
     if summaries:
-        tx.segments.trash([(each.key, each.window) for each in summaries], key)
+        tx.segments.trash([(each.key, each.project) for each in summaries], key)
         tx.audit(doing.counted("trash", receipt_id, totals, "summary of segments that came back"))
     return key
 

@@ -13,8 +13,8 @@ from memsweep.context.segment import segment_from_dict
 from memsweep.errors import AlreadyExists, BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import counted
-from memsweep.store.ports.windows import OpenWindow
 from memsweep.store.refusals import tombstoned_text
+from memsweep.store.windows import OpenWindow
 
 
 def draft_of(given: ContextSegment | Mapping[str, Any], acting: Acting, counter: Counter) -> ContextSegment:

@@ -11,14 +11,14 @@ from memsweep.context.counting import Counter, counter_for
 from memsweep.context.policy import CONFIGURABLE
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.settings import Settings
-from memsweep.store.ports.windows import Segments
+from memsweep.store.windows import Windows
 
 
 @dataclass(frozen=True, slots=True)
 class WindowDependencies:
     """The dependencies of a context window, and its settings."""
 
-    store: Callable[[bool], Segments]
+    store: Callable[[bool], Windows]
     """True makes the workspace if need be."""
     actor: str
     clock: Callable[[], datetime]
@@ -35,7 +35,7 @@ class WindowDependencies:
 
 def window_dependencies(
     settings: Settings,
-    store: Callable[[bool], Segments],
+    store: Callable[[bool], Windows],
     actor: str,
     clock: Callable[[], datetime],
     new_id: Callable[[str], str],

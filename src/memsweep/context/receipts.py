@@ -15,7 +15,7 @@ from memsweep.model.text import counted
 from memsweep.model.window import Held
 from memsweep.store import plans
 from memsweep.store.plans import CONTEXT, Planning
-from memsweep.store.ports.windows import OpenWindow
+from memsweep.store.windows import OpenWindow
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +40,16 @@ def take_out(
     if not leaving and plan is None:
         return Left()
     receipt_id, refused = acting.new_id("rcpt"), refused or {}
-    receipt = window.add_receipt(receipt_id, plan[1] if plan else None, "context", acting.actor, acting.now)
+    receipt = window.add_receipt(
+        receipt_id,
+        acting.actor,
+        acting.now,
+        plan_id=plan[1] if plan else None,
+        counts={"segments": len(leaving.delete), "stashed": len(leaving.stash)},
+        refused=refused.items(),
+    )
     window.stash([held for held, _ in leaving.stash], receipt)
     window.trash([held for held, _ in leaving.delete], receipt)
-    window.fill_receipt(receipt, len(leaving.stash), len(leaving.delete), refused.items())
     if plan is not None:
         window.plans.use(plan[0], receipt)
     left = Left(gone(leaving.stash), gone(leaving.delete), receipt_id)

@@ -44,7 +44,7 @@ from memsweep.model.window import (
     WorkingSet,
 )
 from memsweep.operation import Calls, Mode, operation
-from memsweep.store.ports.windows import OpenWindow
+from memsweep.store.windows import OpenWindow
 
 MOST_SHOWN = 1000
 

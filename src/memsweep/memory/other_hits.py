@@ -98,8 +98,8 @@ def _of_statement(fact: Statement) -> Passage:
 
 
 def _segments(store: Store, query: str) -> Iterator[Passage]:
-    for row in store.segments.windows():
-        with store.segments.reading(row.project_id) as window:
+    for row in store.windows.windows():
+        with store.windows.reading(row.project_id) as window:
             stashed = window.stashed_at(window.matches(query, _MOST_SEGMENTS)).values()
             held = [each.segment for each in (*window.active()[-_MOST_SEGMENTS:], *stashed)]
             origins = window.origins(each.segment_id for each in held)

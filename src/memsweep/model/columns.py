@@ -51,6 +51,8 @@ class Column:
     unique: bool = False
     found_by: str = ""
     """The property with the number as text, by which an index of a graph finds it."""
+    named: str = ""
+    """The property with the number of its window and the value, by which a graph finds it in that window."""
     stored: str = ""
     """Its name in both engines, where that is another than the field."""
     in_file: str = ""
@@ -110,7 +112,7 @@ class Declaration:
     def column(self, name: str) -> Column:
         """Return a column, also one of an end: `memory.trash`."""
         end, _, far = name.partition(".")
-        return self.ends[end].columns[far] if far else self.columns[name]
+        return self.ends[end].columns[far] if far else self.columns[self.named.get(name, name)]
 
     def target(self, name: str) -> Declaration | None:
         """Return what the key in a column is the key of, if a graph finds it by that."""
@@ -150,6 +152,11 @@ class Declaration:
         return self.column(name).stored or name.rpartition(".")[2]
 
     @property
+    def named(self) -> Mapping[str, str]:
+        """Return the properties by which a graph finds things in a window, and the columns that they stand for."""
+        return _named(self)
+
+    @property
     def file_columns(self) -> dict[str, Column]:
         """Return the columns by their names in the table."""
         kept = {self.in_file(name): column for name, column in self.columns.items()}
@@ -158,6 +165,13 @@ class Declaration:
 
 
 _NUMBERS = ("id", "rowid")
+
+
+@cache
+def _named(it: Declaration) -> Mapping[str, str]:
+    return {column.named: name for name, column in it.columns.items() if column.named}
+
+
 _FILE_NAMES = {"key": "id", "id": "uid"}
 _ROWS: dict[type[Any], tuple[Declaration, tuple[str, ...]]] = {}
 

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from memsweep.services.code import CodeService
     from memsweep.services.graph import GraphService
     from memsweep.services.sweep import SweepService
-    from memsweep.store.ports.windows import Segments
     from memsweep.store.protocol import Store
+    from memsweep.store.windows import Windows
 
 
 class BaseMemory(Generic[Mode]):
@@ -285,7 +285,7 @@ class BaseMemory(Generic[Mode]):
     def contexts(self) -> list[WindowRow]:
         """The context windows of the workspace that hold anything, by name."""
         store = self._access.found()
-        return [] if store is None else store.segments.windows()
+        return [] if store is None else store.windows.windows()
 
     @operation
     def newest(self, *, limit: int = 10) -> tuple[Passage, ...]:
@@ -315,8 +315,8 @@ class BaseMemory(Generic[Mode]):
         newest = () if store is None else newest_memories(store, limit, leaving_out(Filters(), back))
         return WorkspaceBriefing(stats(self._access), newest, graph)
 
-    def _segments(self, create: bool) -> Segments:
-        return (self._access.create_store() if create else self._access.store).segments
+    def _segments(self, create: bool) -> Windows:
+        return (self._access.create_store() if create else self._access.store).windows
 
 
 def _store_to_fill(access: Access[Mode], supersedes: Sequence[str]) -> Store:

@@ -18,12 +18,12 @@ from memsweep.store.facts import Mentions, Moves, Relations
 from memsweep.store.journals import Origins, Revisions
 from memsweep.store.memory_acts import MemoryActRows
 from memsweep.store.ports.items import ItemReads, ItemRows
-from memsweep.store.ports.segments import SegmentRows
 from memsweep.store.receipts import Plans, Receipts, Tombstones
 from memsweep.store.records import Aliases, Entities, Records
 from memsweep.store.rows import Rows
 from memsweep.store.texts import Texts
 from memsweep.store.trash import Trash
+from memsweep.store.windows import CollectedSegments
 
 
 class Reads(Protocol):
@@ -55,7 +55,6 @@ class Changes(WorkspaceReads):
 
     items: ItemRows
     trash: Trash
-    segments: SegmentRows
     acts: MemoryActRows
 
     def __init__(self, rows: Rows) -> None:
@@ -67,6 +66,7 @@ class Changes(WorkspaceReads):
         self.moves = Moves(rows)
         self.aliases = Aliases(rows)
         self.tombstones = Tombstones(rows)
+        self.segments = CollectedSegments(rows)
 
     @abstractmethod
     def let_go(self, before: datetime, most: int) -> None:

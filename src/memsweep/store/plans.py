@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.likeness import differences
@@ -29,10 +29,12 @@ from memsweep.model.plan import (
 )
 from memsweep.model.text import clipped, excerpt
 from memsweep.model.times import moment_or_none
-from memsweep.store.changes import Reads
 from memsweep.store.ports.items import Described, ItemReads
 from memsweep.store.receipts import SavedPlan
 from memsweep.store.things.collected import PlanRow
+
+if TYPE_CHECKING:
+    from memsweep.store.changes import Reads
 
 MERGE = "merge"
 SECRET = "secret"

@@ -14,7 +14,7 @@ from memsweep.store.ports.memories import Memories, Reembedding
 from memsweep.store.ports.overview import Overview
 from memsweep.store.ports.search import SearchIndex
 from memsweep.store.ports.tokens import Tokens
-from memsweep.store.ports.windows import Segments
+from memsweep.store.windows import Windows
 
 
 class Store(Memories, SearchIndex, Protocol):
@@ -36,7 +36,7 @@ class Store(Memories, SearchIndex, Protocol):
     def collector(self) -> Collector: ...
 
     @property
-    def segments(self) -> Segments: ...
+    def windows(self) -> Windows: ...
 
     @property
     def graph(self) -> Graph: ...

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from memsweep.store.views import View
 
 R = TypeVar("R")
-Op = Literal["=", "<>", "in", "<", "<=", ">", ">=", "null", "known"]
+Op = Literal["=", "<>", "in", "<", "<=", ">", ">=", "within", "null", "known"]
 Where = tuple[str, Op, Any]
-"""A column, how it is compared, and with what: a value, or a set of values for `in`."""
+"""A column, how it is compared, and with what: a value, a set of values for `in`, or a `range` for `within`."""
 Shape = tuple[tuple[str, Op], ...]
 """The same without the values: what a statement is made of."""
 

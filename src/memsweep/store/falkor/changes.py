@@ -19,7 +19,6 @@ from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.records import FalkorRecords
 from memsweep.store.falkor.revisions import FalkorTexts
 from memsweep.store.falkor.rows import FalkorRows
-from memsweep.store.falkor.segments import FalkorSegmentRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.things.code import CodeRootRow
@@ -48,7 +47,6 @@ class FalkorChanges(Changes):
         self.texts = FalkorTexts(tx)
         self.records = FalkorRecords(tx)
         self.trash = FalkorTrash(tx)
-        self.segments = FalkorSegmentRows(tx)
         self.acts = FalkorMemoryActs(tx)
 
     def let_go(self, before: datetime, most: int) -> None:

@@ -96,10 +96,9 @@ def _steps(db: apsw.Connection) -> Iterator[Step]:
         yield nodes(f"{prefix}Memory", found, lambda row: row_codec.memory_node(row, _file(row), roots))
         yield nodes(f"{prefix}Chunk", rows_sql.trashable("chunk", live=live), _chunk)
         yield nodes(f"{prefix}Entity", rows_sql.trashable("entity", live=live), _plain("entity"))
-        found = rows_sql.of_state(rows_sql.SEGMENTS, live=live)
-        yield nodes(f"{prefix}Segment", found, lambda row: row_codec.segment_node(row, row["message"]))
-    yield nodes("SegmentLink", rows_sql.select("segment_link"), _link)
-    yield nodes("Project", rows_sql.PROJECTS, _project)
+        yield nodes(f"{prefix}Segment", rows_sql.trashable("segment", live=live), _plain("segment"))
+    yield nodes("SegmentLink", rows_sql.select("segment_link"), _plain("segment_link"))
+    yield nodes("Project", rows_sql.select("project"), _plain("project"))
     yield nodes("MergeMove", rows_sql.MERGE_MOVES, _move)
     yield nodes("Embedding", rows_sql.VECTORS, _plain("vector"))
     yield nodes("CodeScope", rows_sql.select("code_scope"), in_root_by_key)
@@ -158,14 +157,6 @@ def added(edge: node_codec.NewEdge) -> str:
 def _label(end: str, row: Row) -> str:
     """The label of an edge's end: what is in the trash has another."""
     return f"Trashed{_ENDS[end]}" if row[f"trashed_{end}"] else _ENDS[end]
-
-
-def _link(row: Row) -> Row:
-    return {"target": row_codec.name_in(row["project"], row["target"]), "source": str(row["source"])}
-
-
-def _project(row: Row) -> Row:
-    return row_codec.to_node("project", row) | {"messages": row["messages"], "next_turn": 0}
 
 
 def _move(row: Row) -> Row:

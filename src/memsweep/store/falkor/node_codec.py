@@ -40,28 +40,14 @@ def nodes(rows: Table, roots: Mapping[int, str]) -> dict[str, list[Row]]:
         "Chunk",
         [row_codec.chunk_node(row) | sought_by(terms_of(row["text"], row["words"])) for row in rows["chunk"]],
     )
-    _either(made, "Entity", [row_codec.to_node("entity", row) for row in rows["entity"]])
-    for label, table in SIMPLE.items():
+    for label, table in (("Entity", "entity"), ("Segment", "segment")):
+        _either(made, label, [row_codec.to_node(table, row) for row in rows[table]])
+    for label, table in (*SIMPLE.items(), ("SegmentLink", "segment_link")):
         made[label] = [row_codec.to_node(table, row) for row in rows[table]]
     _code(made, rows, roots)
     for place, move in enumerate(made["MergeMove"]):  # they are undone in the order in which they stand
         move["place"] = place
-    _windows(made, rows)
     return made
-
-
-def _windows(made: dict[str, list[Row]], rows: Table) -> None:
-    """Segments with what finds them; messages are numbered in every window."""
-    messages: dict[int, int] = defaultdict(int)
-    segments = []
-    for row in sorted(rows["segment"], key=lambda row: (row["project"], row["place"])):
-        is_message = row["type"] == "message"
-        segments.append(row_codec.segment_node(row, messages[row["project"]] if is_message else None))
-        messages[row["project"]] += is_message
-    _either(made, "Segment", segments)
-    made["SegmentLink"] = [link for segment in segments for link in row_codec.segment_links(segment)]
-    for project in made["Project"]:
-        project |= {"messages": messages[project["key"]], "next_young": 0, "next_old": 0}
 
 
 def _last_places(chunks: Sequence[Row]) -> dict[int, int]:

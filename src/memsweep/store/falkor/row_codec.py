@@ -53,6 +53,9 @@ def to_node(table: str, row: Mapping[str, Any]) -> Row:
             node[name] = value if kept.as_property is None else kept.as_property(value)
             if kept.found_by not in ("", "ref", name):
                 node[kept.found_by] = str(node[name])  # as the index finds it
+    it = TABLES[table]
+    for name, column in it.named.items():
+        node[name] = name_in(row["project"], row[it.in_file(column)])
     if table == "relation":
         node["told"] = told(row["relation_key"])
     return {name: value for name, value in node.items() if value is not None}
@@ -85,24 +88,6 @@ def segment_rows(node: Mapping[str, Any]) -> tuple[Row, list[Row]]:
     return to_row("segment", node), links
 
 
-def segment_node(row: Mapping[str, Any], message: int | None) -> Row:
-    """`message` is the number of a message among those of its window."""
-    return to_node("segment", row) | segment_names(row["project"], row["uid"], row["place"], row["turn"], message)
-
-
-def segment_names(project: int, uid: str, place: int, turn: int, message: int | None) -> Row:
-    """What a segment is found by: the window with its id, its place, its turn."""
-    names: dict[str, int | str | None]
-    names = {"id_ref": uid, "place_ref": place, "turn_ref": turn, "message_ref": message}
-    return {name: name_in(project, value) for name, value in names.items() if value is not None}
-
-
 def name_in(project: int, what: int | str) -> str:
     """What an index finds; not the text itself, of which indexes do not see white space at the end, nor all if long."""
     return f"{project}:{what if isinstance(what, int) else blake2b(what.encode(), digest_size=16).hexdigest()}"
-
-
-def segment_links(node: Mapping[str, Any]) -> list[Row]:
-    """What finds a segment by what it refers to."""
-    source = str(node["key"])
-    return [{"target": name_in(node["project"], target), "source": source} for target in dict.fromkeys(node["refs"])]

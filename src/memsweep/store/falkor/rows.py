@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders, shape_of
+from memsweep.store.falkor.row_codec import name_in
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told
@@ -45,9 +46,12 @@ _DERIVED = {
     "chunk": _Derived(frozenset({"text", "words"}), lambda row: sought_by(terms_of(row["text"], row["words"]))),
     "relation": _Derived(frozenset({"relation_key"}), lambda row: {"told": told(row["relation_key"])}),
 }
-_ADD_CHUNK = """
-    MATCH (m:{memory} {{ref: toString(row.memory)}})
-    CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(:{chunk} {{*row}})"""
+_ADD = {
+    "chunk": """
+        MATCH (m:{memory} {{ref: toString(row.memory)}})
+        CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(:{chunk} {{*row}})""",
+    "segment_link": "CREATE (:SegmentLink {{target: row.target, source: row.source}})",
+}
 _FREED = {
     "chunk": "MATCH (e:Embedding {ref: toString(row)}) DELETE e",
     "relation": "MATCH ()-[s:STATES {relation: row}]->() DELETE s",
@@ -198,7 +202,8 @@ def queries_of(read: Read) -> list[Query]:
         shape = ((read.by, "in"),)
         queries = [_totals(read.row, read.by, read.letters, place) for place in _places(it, shape, read.bin, "any")]
     else:
-        values, shape = _bound(it, read.where), shape_of(read.where)
+        where = _by_names(it, read.where)
+        values, shape = _bound(it, where), shape_of(where)
         places = _places(it, shape, read.bin, read.near)
         if isinstance(read, Values):
             listed = (read.distinct, _tells_nodes(read))
@@ -228,14 +233,28 @@ def _class(rows: Sequence[Any]) -> Any:
 
 
 def _bound(it: Declaration | View, where: Sequence[Where]) -> dict[str, Any]:
-    bound = {}
+    bound: dict[str, Any] = {}
     for place, (column, op, value) in enumerate(where):
         way = it.column(column).to_node
-        if op == "in":
+        if op in ("in", "within"):
             bound[f"w{place}"] = sorted(value if way is None else map(way, value))
         elif op not in ("null", "known"):
             bound[f"w{place}"] = value if way is None or value is None else way(value)
     return bound
+
+
+def _by_names(it: Declaration, where: tuple[Where, ...]) -> tuple[Where, ...]:
+    """Put names in the place of the values of a window, which no index tells from those of others."""
+    window = next((value for column, op, value in where if (column, op) == ("project", "=")), None)
+    names = {column: name for name, column in it.named.items()}
+    named = {column for column, op, _ in where if column in names and op in ("in", "within")}
+    if window is None or not named:
+        return where
+    return tuple(
+        (names[column], "in", [name_in(window, each) for each in value]) if column in named else (column, op, value)
+        for column, op, value in where
+        if column != "project"
+    )
 
 
 class Location(NamedTuple):
@@ -293,6 +312,8 @@ def _owner(place: Location, props: Mapping[str, Sequence[str]]) -> str:
 def _value(it: Declaration, column: str) -> str:
     """Say a column: a property, the key of an end, or a property of it."""
     end, _, far = column.partition(".")
+    if column in it.named:
+        return f"n.{column}"
     if end not in it.ends or (it.ends[end].edge and not far):
         return f"n.{it.in_node(column)}"
     return f"{'ab'[list(it.ends).index(end)]}.{it.in_node(column) if far else 'key'}"
@@ -300,6 +321,8 @@ def _value(it: Declaration, column: str) -> str:
 
 def _index(it: Declaration, column: str) -> tuple[str, str]:
     """Return by which property of what a column is found, and nothing where no index has it."""
+    if column in it.named:
+        return "n", column
     if column in it.ends:
         of = _value(it, column)
         return (of[0], "ref") if of[0] != "n" else ("n", column)
@@ -328,6 +351,8 @@ def _found(it: Declaration, shape: Shape, place: Location, *, step: bool = False
             props[of].append(f"{by}: {value if f'{of}.{by}' == name else f'toString({value})'}")
         elif op == "in":
             parts.append(f"{name} {'=' if step and at == sets[0] else 'IN'} {value}")
+        elif op == "within":
+            parts.append(f"{value}[0] <= {name} AND {name} <= {value}[-1]")
         elif op in ("null", "known"):
             parts.append(f"{name} IS {'NOT ' * (op == 'known')}NULL")
         else:
@@ -382,6 +407,8 @@ def nodes_of(rows: Sequence[Any]) -> list[dict[str, Any]]:
         node = dict(zip(stored, encoded(ways, row), strict=True))
         for by, name in texts:
             node[by] = str(node[name])
+        for name, column in it.named.items():
+            node[name] = name_in(row.project, getattr(row, column))
         made.append(node | derive.of(node) if derive else node)
     return made
 
@@ -411,8 +438,8 @@ def _end(it: Declaration, name: str, end: str, label: str) -> str:
 @cache
 def _create(row: Any, beside: str, label: str) -> str:
     it, _ = declared(row)
-    if it.table == "chunk":
-        return _ADD_CHUNK.format(memory=label.replace("Chunk", "Memory"), chunk=label)
+    if it.table in _ADD:
+        return _ADD[it.table].format(memory=label.replace("Chunk", "Memory"), chunk=label)
     if it.ends:
         ends = [(end, to.labels("live")[0]) for end, to in it.ends.items()]
         found = " ".join(_end(it, name, *end) for name, end in zip("ab", ends, strict=True))
@@ -429,6 +456,7 @@ def _create(row: Any, beside: str, label: str) -> str:
 @cache
 def _set(it: Declaration, shape: Shape, place: Location, names: tuple[str, ...]) -> str:
     said = [f"n.{it.in_node(name) if name in it.columns else name} = row.set_{name}" for name in names]
+    said += [f"n.{name} = n.project + ':' + row.set_{column}" for name, column in it.named.items() if column in names]
     if it.raises_version(names):
         said.append("n.version = n.version + 1")
     return f"{_found(it, shape, place, step=True)} SET {', '.join(said)}"

@@ -40,9 +40,9 @@ from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.ranking import Ranking
 from memsweep.store.falkor.reembedding import FalkorReembedding
 from memsweep.store.falkor.rows import queries_of, viewed
-from memsweep.store.falkor.segments import FalkorSegments
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.falkor.windows import FalkorWindows
 from memsweep.store.rows import Show
 from memsweep.store.views import WHOLE, memory_of
 
@@ -58,7 +58,7 @@ class FalkorStore:
         self.code = FalkorCodeFiles(graph, self._vectors)
         self.reembedding = FalkorReembedding(graph, self._vectors)
         self.collector = FalkorCollector(graph, self._vectors)
-        self.segments = FalkorSegments(graph)
+        self.windows = FalkorWindows(graph)
         self.graph = FalkorGraph(graph)
         self.overview = FalkorOverview(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)

@@ -60,6 +60,10 @@ _IS_MISCOUNTED = f"(tokens, segments, stashed) is not {_COUNTS}"
 # The next segment would stand where one stands already, and adding would fail for ever.
 _LAST_PLACE = "(select max(place) from segment where segment.project = project.id)"
 _IS_BEHIND = f"places <= coalesce({_LAST_PLACE}, -1)"
+# A segment whose turn was damaged has the first one, and small steps would never come round to it.
+_IS_AHEAD = """
+    exists (select 1 from segment where segment.project = project.id and stash is null and trash is null
+              and turn < iif(generation = 'young', next_young, next_old))"""
 _IS_VALID = "trash is null and invalid_at is null"
 # A relation that nobody gave explicitly stands as long as a live memory states it.
 _LAST_HOLDER = """
@@ -142,6 +146,7 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "project_missing": f"select uid from segment where {_no('project', 'segment.project')}",
     "project_miscounted": f"select uid from project where {_IS_MISCOUNTED}",
     "project_behind": f"select uid from project where {_IS_BEHIND}",
+    "project_ahead": f"select uid from project where {_IS_AHEAD}",
     "receipt_missing": f"select format('receipt %d', number) from ({_LOST_RECEIPTS})",
     "purged_but_there": f"""
         select uid from receipt where purged_at is not null and id in (select number from ({_TRASH_NUMBERS}))""",
@@ -259,6 +264,7 @@ CURES: dict[str, tuple[str, ...]] = {
             from segment where {_no("project", "segment.project")}""",
         f"update project set (tokens, segments, stashed) = {_COUNTS} where {_IS_MISCOUNTED}",
         f"update project set places = {_LAST_PLACE} + 1 where {_IS_BEHIND}",
+        f"update project set next_young = 0, next_old = 0 where {_IS_AHEAD}",
         f"update code_file set scope = null where scope is not null and {_no('code_scope', 'code_file.scope')}",
         f"""insert into receipt (id, uid, action, strategy, actor, created_at)
             select number, format('rcpt_lost%d', number), 'lost', 'lost', :actor, :now from ({_LOST_RECEIPTS})""",

@@ -38,15 +38,6 @@ MEMORIES = """
     select m.*, f.* from memory m left join code_file f on f.memory = m.id
     where (m.trash is null) = {live} order by m.id"""
 TRASHABLE = "select * from {table} where (trash is null) = {live} order by id"
-SEGMENTS = """
-    select * from (
-        select s.*, case when type = 'message' then coalesce(sum(type = 'message') over (
-            partition by project order by place rows between unbounded preceding and 1 preceding), 0) end as message
-        from segment s)
-    where (trash is null) = {live} order by id"""
-PROJECTS = """
-    select p.*, (select count(*) from segment s where s.project = p.id and s.type = 'message') as messages
-    from project p order by p.id"""
 MERGE_MOVES = "select *, row_number() over (order by rowid) - 1 as standing from merge_move order by rowid"
 VECTORS = "select * from vector order by chunk"
 OWNED = """

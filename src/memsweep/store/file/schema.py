@@ -386,4 +386,9 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     """
     create index memory_by_expiry on memory (expires_at) where expires_at is not null and trash is null;
     """,
+    # A small step begins where the last one stopped, in a file as in a graph.
+    """
+    alter table project add column next_young integer not null default 0;
+    alter table project add column next_old integer not null default 0;
+    """,
 )

@@ -20,7 +20,6 @@ from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.records import SqliteRecords
 from memsweep.store.sqlite.revisions import SqliteRevisions, SqliteTexts
 from memsweep.store.sqlite.rows import SqliteRows, as_list
-from memsweep.store.sqlite.segments import SqliteSegmentRows
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
 
 
@@ -44,7 +43,6 @@ class SqliteChanges(Changes):
         self.texts = SqliteTexts(db)
         self.records = SqliteRecords(db)
         self.trash = SqliteTrash(db)
-        self.segments = SqliteSegmentRows(db)
         self.acts = SqliteMemoryActs(db)
         self.revisions = SqliteRevisions(db)
 

@@ -17,7 +17,7 @@ from memsweep.store.file import meta_sql
 from memsweep.store.file.connect import insert, one
 from memsweep.store.file.meta import read_model
 from memsweep.store.journals import Revisions
-from memsweep.store.sqlite import context_sql, revision_sql, sql, trash_sql, writing
+from memsweep.store.sqlite import revision_sql, sql, trash_sql, writing
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.rows import SqliteRows, as_list
 from memsweep.store.texts import Texts
@@ -37,7 +37,7 @@ class SqliteRevisions(Revisions):
             self._db.execute(trash_sql.MERGE_WORDS)
             generation = one(self._db, meta_sql.GET_META, ("vector_generation",)) or 0
             self._db.execute(meta_sql.SET_META, ("vector_generation", generation + 1))
-            self._db.execute(context_sql.MERGE_WORDS)
+            self._db.execute(trash_sql.MERGE_SEGMENT_WORDS)
 
 
 class SqliteTexts(Texts):

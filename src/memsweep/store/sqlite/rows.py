@@ -24,6 +24,7 @@ _OPS = {
     "=": "= ?",
     "<>": "<> ?",
     "in": "in (select value from json_each(?))",
+    "within": "between ? and ?",
     "null": "is null",
     "known": "is not null",
 }
@@ -251,7 +252,7 @@ class SqliteRows:
 
 def _is_empty(where: Sequence[Where]) -> bool:
     """Return whether nothing can meet a condition, which saves the statement."""
-    return any(op == "in" and not value for _, op, value in where)
+    return any(op in ("in", "within") and not value for _, op, value in where)
 
 
 def _class(rows: Sequence[Any]) -> Any:
@@ -265,6 +266,8 @@ def _bound(it: Declaration | View, where: Sequence[Where]) -> tuple[Any, ...]:
         if op == "in":
             is_blob = it.column(column).sql == "blob"
             bound.append(json.dumps(sorted(each.hex() for each in value) if is_blob else sorted(value)))
+        elif op == "within":
+            bound += [value[0], value[-1]]
         elif op not in ("null", "known"):
             bound.append(value if way is None or value is None else way(value))
     return tuple(bound)

@@ -250,3 +250,9 @@ def at_places(where: str) -> str:
 def as_numbers(keys: Iterable[int]) -> str:
     """Keys as a JSON list, in their order; whole numbers look alike in Python, which takes half as long."""
     return str(list(keys))
+
+
+STASH_MATCHES = """
+    select segment.place, -bm25(segment_fts) from segment_fts join segment on segment.id = segment_fts.rowid
+    where segment_fts match :words and segment.project = :window and segment.stash is not null
+    order by segment_fts.rank limit :count"""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.keeper import SqliteKeeper
     from memsweep.store.sqlite.overview import SqliteOverview
     from memsweep.store.sqlite.reembedding import SqliteReembedding
-    from memsweep.store.sqlite.segments import SqliteSegments
+    from memsweep.store.sqlite.windows import SqliteWindows
 
 
 class SqliteStore:
@@ -79,10 +79,10 @@ class SqliteStore:
         return SqliteKeeper(self.path, self._pool, self._vectors)
 
     @cached_property
-    def segments(self) -> SqliteSegments:
-        from memsweep.store.sqlite.segments import SqliteSegments
+    def windows(self) -> SqliteWindows:
+        from memsweep.store.sqlite.windows import SqliteWindows
 
-        return SqliteSegments(self._pool)
+        return SqliteWindows(self._pool)
 
     @cached_property
     def graph(self) -> SqliteGraph:

@@ -122,3 +122,4 @@ LET_GO = (
         select id from audit where at < :before and action <> 'backup' and substr(action, 1, 7) <> 'import_'
         order by at, id limit :most)""",
 )
+MERGE_SEGMENT_WORDS = "insert into segment_fts (segment_fts) values ('optimize')"
