@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from memsweep.clients import jsonc, toml_table
-from memsweep.clients.jsonc import CannotEdit
+from memsweep.clients import editing
+from memsweep.clients.editing import CannotEdit
 
 AT = ("mcpServers", "memsweep")
 ENTRY = {"command": "/bin/memsweep", "args": ["serve"]}
@@ -33,13 +33,13 @@ FILES = [
 
 @pytest.mark.parametrize("text", FILES)
 def test_an_entry_is_added_and_taken_away_and_nothing_else_moves(text: str) -> None:
-    before = jsonc.parse(text)
-    after = jsonc.set_member(text, AT, ENTRY)
-    assert jsonc.parse(after) == {**before, "mcpServers": {**before.get("mcpServers", {}), "memsweep": ENTRY}}
+    before = editing.parse_json(text)
+    after = editing.set_member(text, AT, ENTRY)
+    assert editing.parse_json(after) == {**before, "mcpServers": {**before.get("mcpServers", {}), "memsweep": ENTRY}}
     assert [line for line in text.splitlines() if "//" in line and line in after] == [
         line for line in text.splitlines() if "//" in line
     ]
-    gone = jsonc.parse(jsonc.drop_member(after, AT))
+    gone = editing.parse_json(editing.drop_member(after, AT))
     assert gone == {**before, "mcpServers": before.get("mcpServers", {})}
 
 
@@ -56,29 +56,29 @@ def test_an_entry_is_added_and_taken_away_and_nothing_else_moves(text: str) -> N
     ],
 )
 def test_what_was_added_is_taken_away_to_the_byte(text: str) -> None:
-    assert jsonc.drop_member(jsonc.set_member(text, AT, ENTRY), AT) == text
+    assert editing.drop_member(editing.set_member(text, AT, ENTRY), AT) == text
 
 
 def test_comments_around_an_entry_stay() -> None:
-    added = jsonc.set_member('{"mcpServers": { /* none yet */ }}', AT, ENTRY)
+    added = editing.set_member('{"mcpServers": { /* none yet */ }}', AT, ENTRY)
     assert "/* none yet */" in added
     followed = added.replace('"memsweep": {', '"memsweep": { // ours').replace("}\n  }}", '}, /* mine */ "z": 1}}')
-    gone = jsonc.drop_member(followed, AT)
+    gone = editing.drop_member(followed, AT)
     assert "/* none yet */" in gone
     assert "/* mine */" in gone
-    assert jsonc.parse(gone) == {"mcpServers": {"z": 1}}
+    assert editing.parse_json(gone) == {"mcpServers": {"z": 1}}
 
 
 def test_an_entry_that_is_there_is_replaced_where_it_stands() -> None:
     text = '{"mcpServers": {"memsweep": {"command": "old"}, "z": {}}, "b": 1}'
-    after = jsonc.set_member(text, AT, ENTRY)
+    after = editing.set_member(text, AT, ENTRY)
     assert list(json.loads(after)["mcpServers"]) == ["memsweep", "z"]
     assert json.loads(after)["mcpServers"]["memsweep"] == ENTRY
-    assert jsonc.drop_member('{"a": 1}', AT) == '{"a": 1}'
+    assert editing.drop_member('{"a": 1}', AT) == '{"a": 1}'
 
 
 def test_an_empty_file_becomes_one_with_the_entry() -> None:
-    assert json.loads(jsonc.set_member("", AT, ENTRY)) == {"mcpServers": {"memsweep": ENTRY}}
+    assert json.loads(editing.set_member("", AT, ENTRY)) == {"mcpServers": {"memsweep": ENTRY}}
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_an_empty_file_becomes_one_with_the_entry() -> None:
 )
 def test_what_cannot_be_changed_safely_is_refused(text: str) -> None:
     with pytest.raises(CannotEdit):
-        jsonc.set_member(text, AT, ENTRY)
+        editing.set_member(text, AT, ENTRY)
 
 
 TOML = """# mine
@@ -114,26 +114,26 @@ TABLE = ("mcp_servers", "memsweep")
 
 @pytest.mark.parametrize("text", ["", "\n", 'model = "x"', TOML, TOML.replace("\n", "\r\n")])
 def test_a_table_is_appended_and_taken_away_and_nothing_else_moves(text: str) -> None:
-    after = toml_table.set_table(text, TABLE, ENTRY)
+    after = editing.set_table(text, TABLE, ENTRY)
     assert after.startswith(text)
-    assert toml_table.parse(after)["mcp_servers"]["memsweep"] == ENTRY
-    gone = toml_table.drop_table(after, TABLE)
-    assert toml_table.parse(gone) == toml_table.parse(text)
+    assert editing.parse_toml(after)["mcp_servers"]["memsweep"] == ENTRY
+    gone = editing.drop_table(after, TABLE)
+    assert editing.parse_toml(gone) == editing.parse_toml(text)
     assert gone.strip() == text.strip(), "with its line breaks"
 
 
 def test_a_table_in_the_middle_leaves_every_other_byte() -> None:
     text = TOML.replace("\n", "\r\n")
     ours = '[mcp_servers.memsweep]\r\ncommand = "x"\r\n\r\n'
-    assert toml_table.drop_table(text.replace("[profiles", f"{ours}[profiles"), TABLE) == text
+    assert editing.drop_table(text.replace("[profiles", f"{ours}[profiles"), TABLE) == text
 
 
 def test_a_table_that_is_there_is_replaced_with_the_tables_below_it() -> None:
     text = TOML + '\n[mcp_servers.memsweep]\ncommand = "old"\n[mcp_servers.memsweep.env]\nA = "1"\n[last]\nx = 1\n'
     entry = {**ENTRY, "env": {"A": "1"}}
-    after = toml_table.set_table(text, TABLE, entry)
-    assert toml_table.parse(after)["mcp_servers"]["memsweep"] == entry
-    assert toml_table.parse(after)["last"] == {"x": 1}
+    after = editing.set_table(text, TABLE, entry)
+    assert editing.parse_toml(after)["mcp_servers"]["memsweep"] == entry
+    assert editing.parse_toml(after)["last"] == {"x": 1}
     assert "# a comment" in after
 
 
@@ -149,4 +149,4 @@ def test_a_table_that_is_there_is_replaced_with_the_tables_below_it() -> None:
 )
 def test_a_file_whose_tables_have_another_form_is_refused(text: str) -> None:
     with pytest.raises(CannotEdit):
-        toml_table.set_table(text, TABLE, ENTRY)
+        editing.set_table(text, TABLE, ENTRY)

@@ -16,7 +16,7 @@ import pytest
 
 from memsweep.adopt import notes
 from memsweep.app import App, Memory
-from memsweep.clients import jsonc, toml_table
+from memsweep.clients import editing
 from memsweep.code.extract import extract
 from memsweep.code.gitignore import Patterns
 from memsweep.code.gitindex import parse_index
@@ -248,17 +248,17 @@ def _project_file(folder: Path, text: str) -> None:
 def _edited(text: str) -> None:
     for whole in (text, f'{{"mcpServers": {{{text}', f'{{"mcpServers": {{}}, "x": {json.dumps(text)}}}'):
         with suppress(MemsweepError, ValueError):
-            jsonc.set_member(whole, ("mcpServers", "memsweep"), {"command": "x"})
+            editing.set_member(whole, ("mcpServers", "memsweep"), {"command": "x"})
         with suppress(MemsweepError, ValueError):
-            jsonc.drop_member(whole, ("mcpServers", "memsweep"))
+            editing.drop_member(whole, ("mcpServers", "memsweep"))
 
 
 def _edited_toml(text: str) -> None:
     for whole in (text, f"[mcp_servers.memsweep]\nx = {json.dumps(text)}\n"):
         with suppress(MemsweepError, ValueError):
-            toml_table.set_table(whole, ("mcp_servers", "memsweep"), {"command": "x"})
+            editing.set_table(whole, ("mcp_servers", "memsweep"), {"command": "x"})
         with suppress(MemsweepError, ValueError):
-            toml_table.drop_table(whole, ("mcp_servers", "memsweep"))
+            editing.drop_table(whole, ("mcp_servers", "memsweep"))
 
 
 def _note_of_a_client(text: str) -> None:

@@ -3,9 +3,9 @@
 import sys
 
 from memsweep.cli import run
-from memsweep.server.http import listening
+from memsweep.server.http import door
 from memsweep.web import connections
 
 if __name__ == "__main__":
-    listening._FINISH_SECONDS = connections._CLOSE_SECONDS = 1
+    door._FINISH_SECONDS = connections._CLOSE_SECONDS = 1
     sys.exit(run(["serve", "--http", "--port", "0"]))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memsweep.app import App, make_app
-from memsweep.server.http.listening import bind
+from memsweep.server.http.door import bind
 from memsweep.settings import load_settings
 from tests.support.client import MODES, say_yes
 from tests.support.commands import Ran

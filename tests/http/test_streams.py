@@ -2,7 +2,7 @@
 
 import pytest
 
-from memsweep.server.http.streams import is_quick_call
+from memsweep.server.http.door import is_quick_call
 
 NEWER = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "add_memory"}
 

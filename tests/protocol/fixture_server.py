@@ -26,8 +26,7 @@ from mcp_types import (
 from pydantic import BaseModel, Field
 
 from memsweep.app import App, make_app
-from memsweep.server.http.door import Door
-from memsweep.server.http.listening import bind, serve_until_signalled
+from memsweep.server.http.door import Door, bind, serve_until_signalled
 from memsweep.server.http.meter import Meter
 from memsweep.server.http.servers import make_servers
 from memsweep.web.guard import make_guard

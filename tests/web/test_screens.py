@@ -81,7 +81,7 @@ def test_a_plan_is_used_once_however_often_it_is_sent(memory: Memory, browser) -
 
 
 def test_what_was_unticked_on_one_page_of_a_plan_is_spared_on_the_next(memory: Memory, browser, monkeypatch) -> None:
-    monkeypatch.setattr("memsweep.web.screens.plan.PER_PAGE", 2)
+    monkeypatch.setattr("memsweep.web.screens.collect.PER_PAGE", 2)
     ids = expired(memory, "One.", "Two.", "Three.")
     memory.remember("Four.")
     memory.remember("Five.")

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup, escape
 
-from memsweep.web.rendering import HERE, environment
-from memsweep.web.visible import as_it_is, marked, plain, shown
+from memsweep.web.rendering import HERE, as_it_is, environment, marked, plain, shown
 
 TEMPLATES = sorted((HERE / "templates").rglob("*.html"))
 FAMILY = "👩\u200d👩\u200d👧"

@@ -28,7 +28,7 @@ COMMANDS = {
     "status": "project",
     "trust": "project",
     "index": "index",
-    "watch": "watch",
+    "watch": "index",
     "prune": "prune",
     "plan": "plan",
     "undo": "prune",

@@ -18,6 +18,10 @@ Id = Annotated[str, Argument(metavar="ID")]
 MemoryId = Annotated[str, Argument(help="The id that remember or search printed.")]
 WorkspaceId = Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")]
 
+InProject = Annotated[
+    str,
+    Option("--project", metavar="FOLDER", help="A folder of the project; by default the current one."),
+]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing file.")]
 SavedPlan = Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")]

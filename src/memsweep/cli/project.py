@@ -9,15 +9,11 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.cli.door import Json, harmless, in_project, show, with_app
+from memsweep.cli.options import InProject
 from memsweep.cli.where import lines, print_where
 from memsweep.hooks.files import HookFiles
 from memsweep.report import status as report
 from memsweep.services.status import ProjectStatus
-
-InProject = Annotated[
-    str,
-    Option("--project", metavar="FOLDER", help="A folder of the project; by default the current one."),
-]
 
 
 def where(project: InProject = "", as_json: Json = False) -> None:

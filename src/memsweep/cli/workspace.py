@@ -12,8 +12,7 @@ from typer import Argument, Option
 from memsweep.app import App
 from memsweep.cli.care import reembed
 from memsweep.cli.door import Json, harmless, in_commands, in_project, progress_bar, say, show, show_way_back, with_app
-from memsweep.cli.options import Id, WorkspaceId, Yes
-from memsweep.cli.project import InProject
+from memsweep.cli.options import Id, InProject, WorkspaceId, Yes
 from memsweep.model.text import counted
 from memsweep.report import memory as report
 

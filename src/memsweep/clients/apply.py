@@ -10,7 +10,7 @@ import stat
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from memsweep.clients.jsonc import CannotEdit
+from memsweep.clients.editing import CannotEdit
 from memsweep.clients.plan import ConfigChange, digest, read_config, without_entry
 from memsweep.clients.table import CLIENTS, Client
 from memsweep.errors import BadSetting, Conflict, StoreReadOnly

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from memsweep.clients import jsonc, toml_table
-from memsweep.clients.jsonc import CannotEdit
+from memsweep.clients import editing
+from memsweep.clients.editing import CannotEdit
 from memsweep.clients.table import CLIENTS, Client, Platform, folders
 from memsweep.errors import BadInput
 from memsweep.regular import read_regular
@@ -73,7 +73,7 @@ def plan_entry(client: Client, machine: Machine, entry: Mapping[str, Any]) -> Co
         wanted = {**known, **client.extra, **entry}
         if known == wanted:
             return ConfigChange(client, path, "there", before, before or b"")
-        set_entry: Any = toml_table.set_table if client.form == "toml" else jsonc.set_member
+        set_entry: Any = editing.set_table if client.form == "toml" else editing.set_member
         after = set_entry(text, (client.servers, NAME), wanted).encode()
         return ConfigChange(client, path, "changed" if known else "new", before, after)
     except (CannotEdit, UnicodeDecodeError, OSError) as error:
@@ -82,7 +82,7 @@ def plan_entry(client: Client, machine: Machine, entry: Mapping[str, Any]) -> Co
 
 def without_entry(client: Client, path: Path, before: bytes) -> bytes:
     """A file without our server."""
-    drop = toml_table.drop_table if client.form == "toml" else jsonc.drop_member
+    drop = editing.drop_table if client.form == "toml" else editing.drop_member
     return drop(before.decode("utf-8"), (client.servers, NAME)).encode()
 
 
@@ -114,7 +114,7 @@ def _signs(client: Client, machine: Machine) -> list[str]:
 def _entry(client: Client, text: str) -> dict[str, Any]:
     if not text.strip():
         return {}
-    found = (toml_table.parse if client.form == "toml" else jsonc.parse)(text)
+    found = (editing.parse_toml if client.form == "toml" else editing.parse_json)(text)
     servers = found.get(client.servers, {}) if isinstance(found, dict) else None
     known = servers.get(NAME, {}) if isinstance(servers, dict) else None
     if not isinstance(known, dict):

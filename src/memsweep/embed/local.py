@@ -7,8 +7,9 @@ files are all that is needed. Nothing here can touch the network.
 from __future__ import annotations
 
 import importlib.util
+import re
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from itertools import repeat
@@ -19,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from memsweep.embed.meanings import Meanings
 from memsweep.embed.pieces import Pieces
 from memsweep.embed.weights import Weights
-from memsweep.embed.words import WordTokens
 from memsweep.errors import EmbedderError
 from memsweep.forking import new_lock
 from memsweep.model.workspace import EmbeddingModel
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from memsweep.numeric import Rows
+
 
 _TOKENIZER = Path("tokenizers", "l2_supercat_tokenizer_config.json")
 _WEIGHTS = Path("weights", "l2_supercat_256.safetensors")
@@ -160,3 +161,49 @@ def _to_float32(halves: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:
     wide = bits.view(np.float32)
     wide *= np.float32(2.0**112)
     return wide
+
+
+# The tokens of short texts, put together from those of their words, most of which were met before.
+# That is exact: no token of the bundled model reaches from a word over the space behind it. Where all words are known
+# it is six times as fast as the tokeniser.
+
+_WORD = re.compile(" +[^ ]*")
+_LONG = 32  # characters; a longer word is hardly met again
+_MOST = 16_384  # words: about 5 MB, four times as much if they are all long and of many tokens
+_FEW_KNOWN = 2048  # words; for more it pays to load the tokeniser
+
+
+class WordTokens:
+    """Gives what the tokeniser gives, for any text."""
+
+    def __init__(self, load: Callable[[], Any], pieces: Pieces | None = None) -> None:
+        """`load` gives the tokeniser; `pieces` are for the first words, until it is worth while."""
+        self._load, self._pieces = load, pieces
+        marks = pieces.marks if pieces else (each.content for each in load().get_added_tokens_decoder().values())
+        self._marks = ["▁", *marks]
+        self._known: dict[str, list[int]] = {}
+
+    def of(self, text: str) -> list[int]:
+        ids: list[int] = []
+        if any(mark in text for mark in self._marks):
+            ids += self._load().encode(text, add_special_tokens=False).ids
+            return ids
+        known = self._known
+        for word in _WORD.findall(f" {text}") if text else ():
+            ids += known[word] if word in known else self._learn(word)
+        return ids
+
+    def _learn(self, word: str) -> list[int]:
+        ids = self._cut(word.replace(" ", "▁"))
+        if len(word) <= _LONG:
+            if len(self._known) >= _MOST:
+                self._known = {}
+            self._known[word] = ids
+        return ids
+
+    def _cut(self, word: str) -> list[int]:
+        if len(self._known) >= _FEW_KNOWN:
+            self._pieces = None
+        if (pieces := self._pieces) is not None and len(word) <= _LONG:
+            return pieces.of(word)
+        return [token.id for token in self._load().model.tokenize(word)]

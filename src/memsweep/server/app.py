@@ -29,8 +29,7 @@ from memsweep.server.front import Front
 from memsweep.server.pipes import PipedServer
 from memsweep.server.plan_app import PLAN_URI, plan_app
 from memsweep.server.profiles import Profile, offers
-from memsweep.server.prompts import add_prompts
-from memsweep.server.resources import add_resources
+from memsweep.server.resources import add_prompts, add_resources
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import ToolRow
 from memsweep.server.tools.code import code_tools

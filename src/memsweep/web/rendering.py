@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -10,15 +11,15 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+from memsweep.model.visible import written_out
 from memsweep.report.commands import in_commands
 from memsweep.report.reasons import why
 from memsweep.web import words
 from memsweep.web.events import who
 from memsweep.web.plan_sections import names_of
 from memsweep.web.strategies import strategy_name
-from memsweep.web.visible import as_it_is, marked, plain, shown
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -123,3 +124,42 @@ _DRAWN = {name: Markup(_SVG.format(path)) for name, path in _PATHS.items()}
 
 def icon(name: str) -> Markup:
     return _DRAWN[name]
+
+
+# Text as a page may show it: what cannot be seen, or turns its neighbours round, is written out.
+
+
+def plain(value: object) -> object:
+    """For any place in a template, attributes too: a name must not pretend to be another."""
+    return written_out(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def shown(value: object) -> Markup:
+    """The same for text between tags, where the code points can look like what they are."""
+    return Markup(written_out(str(escape(str(value))), lambda sign: f'<i class="unseen">U+{ord(sign):04X}</i>'))
+
+
+def marked(text: str, words: Sequence[str]) -> Markup:
+    """Text with the words of a query marked, in whatever case they stand there; every piece is escaped by itself."""
+    pieces, at, lowered = [], 0, text.lower()
+    if len(lowered) != len(text):  # a letter that grows in lower case would shift every place
+        return shown(text)
+    while found := _first(lowered, words, at):
+        start, end = found
+        pieces += [shown(text[at:start]), Markup("<mark>{}</mark>").format(shown(text[start:end]))]
+        at = end
+    return Markup("").join([*pieces, shown(text[at:])])
+
+
+def as_it_is(text: str) -> Markup:
+    """For a field that is edited and sent back: escaped, and otherwise unchanged."""
+    return escape(text)
+
+
+def _first(text: str, words: Sequence[str], start: int) -> tuple[int, int] | None:
+    """Return the span of the next of some words; of those that begin there, the longest."""
+    places = [(at, -len(word)) for word in words if word and (at := text.find(word.lower(), start)) >= 0]
+    if not places:
+        return None
+    at, length = min(places)
+    return at, at - length

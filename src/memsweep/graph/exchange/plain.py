@@ -50,3 +50,29 @@ def records(graph: dict[str, Any], name: str) -> list[Any]:
     if not isinstance(items, list):
         raise BadInput(f"{name!r} must be a list, not {type(items).__name__}.")
     return items
+
+
+def write_cytoscape(dump: GraphDump) -> str:
+    nodes = ({"data": {**entity_record(row), "label": row.name}} for row in dump.entities)
+    edges = ({"data": {**relation_record(row), "label": row.relation}} for row in dump.relations)
+    return f'{{"elements": {{"nodes": {lines(nodes)}, "edges": {lines(edges)}}}}}\n'
+
+
+def read_cytoscape(text: str, now: datetime) -> GraphDump:
+    elements = json_object(text).get("elements")
+    if isinstance(elements, list):  # the flat form: what has a source is an edge
+        groups: dict[str, list[Any]] = {"nodes": [], "edges": []}
+        for element in elements:
+            groups["edges" if "source" in _data(element) else "nodes"].append(element)
+        elements = groups
+    if not isinstance(elements, dict):
+        raise BadInput("the JSON has no 'elements' with nodes and edges.")
+    nodes, edges = (map(_data, records(elements, name)) for name in ("nodes", "edges"))
+    return dump_of(nodes, edges, now)
+
+
+def _data(element: Any) -> dict[str, Any]:
+    data = element.get("data") if isinstance(element, dict) else None
+    if not isinstance(data, dict):
+        raise BadInput(f"an element has no 'data': {element!r:.60}.")
+    return data

@@ -2,47 +2,45 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import math
+import signal
+import socket
 import time
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import uvicorn
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from sse_starlette.sse import AppStatus
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from memsweep.app import App
+from memsweep.errors import BadInput, NotAllowed, StoreError
 from memsweep.model.token import Token
 from memsweep.server.caller import TOKEN
 from memsweep.server.envelope import TOO_MANY_VALUES, has_too_many_values
 from memsweep.server.http import PATH
 from memsweep.server.http.meter import CONTENT_TYPE, Meter
-from memsweep.server.http.rate import Buckets, Rate
 from memsweep.server.http.servers import Kind, kind_of
 from memsweep.server.http.sessions import Sessions
-from memsweep.server.http.streams import Streams, is_quick_call, is_stream
 from memsweep.server.pipes import PipedServer
-from memsweep.web.connections import MOST_CONNECTIONS
-from memsweep.web.guard import Guard, Refusal, Shares
+from memsweep.web.connections import MOST_CONNECTIONS, EndingServer, limits
+from memsweep.web.guard import Guard, Headers, Refusal, Shares
 from memsweep.web.guarded import Guarded, refuse
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-import asyncio
-import math
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
 
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
-from mcp.server.auth.provider import AccessToken
-
-from memsweep.errors import NotAllowed, StoreError
-from memsweep.web.guard import Headers
-
-if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Receive, Scope, Send
 
 _IDLE_SECONDS = 30 * 60
 _MOST_SESSIONS = 10_000
@@ -242,3 +240,180 @@ def secret_in(headers: Headers) -> str:
 def _sentence(error: NotAllowed | StoreError) -> str:
     said = str(error)
     return said[:1].upper() + said[1:]
+
+
+# Limit the requests of a token: a bucket that fills steadily. Pure, but for who keeps the buckets.
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    per_second: float
+    burst: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The requests that were left at a moment."""
+
+    left: float
+    at: float
+
+
+def take(bucket: Bucket | None, rate: Rate, now: float) -> tuple[Bucket, float]:
+    """The bucket after a request, and how many seconds that has to wait; 0: it may come in.
+
+    `now` never goes back. A request that has to wait takes nothing, so that waiting helps.
+    """
+    if bucket is None:
+        bucket = Bucket(rate.burst, now)
+    left = min(rate.burst, bucket.left + (now - bucket.at) * rate.per_second)
+    if left < 1:
+        return Bucket(left, now), (1 - left) / rate.per_second
+    return Bucket(left - 1, now), 0.0
+
+
+class Buckets:
+    """One for each token."""
+
+    def __init__(self, rate: Rate) -> None:
+        self._rate = rate
+        self._kept: dict[str, Bucket] = {}
+
+    def seconds_to_wait(self, digest: str, now: float) -> float:
+        self._kept[digest], seconds = take(self._kept.get(digest), self._rate, now)
+        return seconds
+
+
+# The socket, and the loop that serves it until a signal; begun requests are finished first.
+
+_FINISH_SECONDS = 30
+
+
+def bind(host: str, port: int) -> socket.socket:
+    """A socket that listens already: whoever comes early waits."""
+    plain = "127.0.0.1" if host.lower() == "localhost" else host.strip("[]")
+    family = socket.AF_INET6 if ":" in plain else socket.AF_INET
+    try:
+        listener = socket.create_server((plain, port), family=family, backlog=128)
+    except OSError as error:
+        raise BadInput(
+            f"cannot listen on {host}:{port} ({error.strerror or error}).",
+            hint="Choose another --port, or stop what is there.",
+        ) from None
+    # asyncio lets answers go at once on a socket that says it is TCP; otherwise each waits 40 ms for its client.
+    return socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP, fileno=listener.detach())
+
+
+def serve_until_signalled(door: Door, listener: socket.socket, patience_seconds: float) -> None:
+    """`patience_seconds`: how long a client may take to send the head of a request."""
+    # The library would cut off answers that are being streamed; ours are finished, and only endless ones are ended.
+    AppStatus.disable_automatic_graceful_drain()  # type: ignore[no-untyped-call]
+    config = uvicorn.Config(
+        door.asgi,
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        timeout_graceful_shutdown=_FINISH_SECONDS,
+        **limits(patience_seconds),
+    )
+    with _signals_end_quietly():
+        _Server(config, door).run(sockets=[listener])
+
+
+@contextlib.contextmanager
+def _signals_end_quietly() -> Iterator[None]:
+    """Uvicorn sends itself the signal again when all is done; there is nothing left to end by then."""
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(kind, lambda *_: None) for kind in kinds]
+    try:
+        yield
+    finally:
+        for kind, handler in zip(kinds, before, strict=True):
+            signal.signal(kind, handler)
+
+
+class _Server(EndingServer):
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+        super().__init__(config)
+        self._door = door
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._door.end_streams()
+        await super().shutdown(sockets)
+
+
+# Streams that stay open until somebody ends them; a server that stops ends them, and waits for all other requests.
+
+_LISTENS = (b"mcp-method", b"subscriptions/listen")
+_MOST_STREAMS = 256
+_STREAMS_IN_USE = Refusal(
+    503,
+    "Too many streams of this token are open; end one, or wait. Calls are still answered.",
+    ((b"retry-after", b"5"),),
+)
+_VERSION, _CALLS = b"mcp-protocol-version", b"tools/call"
+
+
+def is_stream(method: str, headers: list[tuple[bytes, bytes]]) -> bool:
+    """Return whether an answer goes on for as long as the client listens."""
+    return method == "GET" or any((name, value.strip()) == _LISTENS for name, value in headers)
+
+
+def is_quick_call(headers: Sequence[tuple[bytes, bytes]], tools: Collection[str]) -> bool:
+    """Return whether a request of the newer protocol, which names its tool in a header, calls one of these.
+
+    The SDK refuses a name that is there twice, or that is another than the body's.
+    """
+    said = {name: value.strip() for name, value in headers if name in (b"mcp-method", b"mcp-name", _VERSION)}
+    is_newer = said.get(_VERSION, b"").decode("latin-1") not in ("", *HANDSHAKE_PROTOCOL_VERSIONS)
+    return is_newer and said.get(b"mcp-method") == _CALLS and said.get(b"mcp-name", b"").decode("latin-1") in tools
+
+
+class Streams:
+    """ASGI middleware."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._end = asyncio.Event()
+        self._shares = Shares(_MOST_STREAMS)
+
+    def end(self) -> None:
+        """To the application every listener has hung up; each gets the proper end of its answer."""
+        self._end.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not is_stream(scope["method"], scope["headers"]):
+            await self._app(scope, receive, send)
+            return
+        caller = scope[TOKEN].digest
+        if not self._shares.take(caller):
+            await refuse(_STREAMS_IN_USE, send)
+            return
+        try:
+            await self._stream(scope, receive, send)
+        finally:
+            self._shares.give_back(caller)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        is_open = False
+
+        async def watched(message: Message) -> None:
+            nonlocal is_open
+            is_open = message["type"] == "http.response.start" or bool(message.get("more_body"))
+            await send(message)
+
+        await self._app(scope, lambda: self._received(receive), watched)
+        if is_open and self._end.is_set():
+            await send({"type": "http.response.body", "body": b""})
+
+    async def _received(self, receive: Receive) -> Message:
+        coming = asyncio.ensure_future(receive())
+        ending = asyncio.ensure_future(self._end.wait())
+        try:
+            await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+            return coming.result() if coming.done() else {"type": "http.disconnect"}
+        finally:
+            for waiting in (coming, ending):
+                waiting.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await waiting

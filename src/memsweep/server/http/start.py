@@ -61,8 +61,7 @@ def _refuse_open_door(app: App, host: str, allowed_hosts: Sequence[str]) -> None
 def _serve(app: App, profile: Profile, host: str, port: int, allowed_hosts: Sequence[str], *, ui: bool) -> None:
     from memsweep.schedule.background import Background
     from memsweep.server.app import tool_rows
-    from memsweep.server.http.door import Door
-    from memsweep.server.http.listening import bind, serve_until_signalled
+    from memsweep.server.http.door import Door, bind, serve_until_signalled
     from memsweep.server.http.meter import Meter
     from memsweep.server.http.servers import make_servers
 

@@ -1,40 +1,24 @@
-"""The screens of the page, in the order of the navigation. A screen is a module here and a template."""
+"""The screens of the page, in the order of the navigation. A screen is a `Screen` here, and its templates."""
 
 from __future__ import annotations
 
 from memsweep.web.screen import Screen
-from memsweep.web.screens import (
-    care,
-    code,
-    collect,
-    context,
-    forget,
-    graph,
-    history,
-    memories,
-    memory,
-    overview,
-    plan,
-    pulse,
-    receipt,
-    tokens,
-    trash,
-)
+from memsweep.web.screens import care, collect, context, graph, history, memories, overview, trash
 
 SCREENS: tuple[Screen, ...] = (
     overview.SCREEN,
     memories.SCREEN,
     collect.SCREEN,
-    forget.SCREEN,
+    memories.FORGET,
     trash.SCREEN,
     history.SCREEN,
     graph.SCREEN,
     context.SCREEN,
-    code.SCREEN,
+    overview.CODE,
     care.SCREEN,
-    memory.SCREEN,
-    plan.SCREEN,
-    receipt.SCREEN,
-    tokens.SCREEN,
-    pulse.SCREEN,
+    memories.MEMORY,
+    collect.PLAN,
+    history.RECEIPT,
+    care.TOKENS,
+    overview.PULSE,
 )

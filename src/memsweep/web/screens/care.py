@@ -1,4 +1,4 @@
-"""Care: the doctor, backups, the schedule, sizes, settings in force; the home is for whoever runs memsweep here."""
+"""Care: the doctor, backups, the schedule, sizes, settings, tokens; the home is for whoever runs memsweep here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.responses import Response
 
 from memsweep.care.invariants import next_step, sentence
-from memsweep.errors import NotAllowed, NotFound, StoreCorrupt, Unconfirmed
+from memsweep.errors import BadInput, NotAllowed, NotFound, StoreCorrupt, Unconfirmed
 from memsweep.report.care import backed_up, checked, compacted
 from memsweep.schedule.background import Background
 from memsweep.store.drafts import plain_refusals
@@ -161,3 +161,35 @@ SCREEN = Screen(
     acts={"/care/repair": repair, "/care/backup": backup, "/care/restore": restore, "/care/compact": compact},
     group=1,
 )
+
+
+def create(call: Call) -> Response:
+    """The answer is the only page that ever shows the secret, and no browser keeps it."""
+    require_owner(call)
+    where, days = call.given("where"), call.given("days")
+    if where not in ("here", "everywhere"):
+        raise BadInput("a token gives access to this workspace or to all.", hint="Choose one of them.")
+    token, secret = call.page.app.tokens.create(
+        call.given("name"),
+        [call.workspace] if where == "here" else (),
+        read_only=call.given("read_only") == "yes",
+        days=_days(days),
+    )
+    return call.show("token.html", token=token, secret=secret)
+
+
+def revoke(call: Call) -> Response:
+    require_owner(call)
+    revoked = call.page.app.tokens.revoke(call.part("token"))
+    return call.go("/care", f"Revoked {revoked.name}: no server lets it in any more.")
+
+
+def _days(text: str) -> float | None:
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 6):
+        raise BadInput(f"days {text!r:.20} is not a number of days.", hint="Leave it empty for one that never expires.")
+    return float(text)
+
+
+TOKENS = Screen("care", "Care", "/care", acts={"/care/tokens": create, "/care/tokens/{token}/revoke": revoke})
