@@ -16,7 +16,8 @@ from memsweep.store.things.code import CodeFileRow
 from memsweep.store.things.memories import MEMORY, MemoryRow
 
 part(MemoryText, MEMORY)
-_CHANGES = ("text", "tags", "source", "metadata", "updated_at", "version", "origin", "expires_at")
+_DECIDED = tuple(name for name, column in MEMORY.columns.items() if column.kept or column.by_acts)
+_CHANGES = (*_DECIDED, "updated_at", "version", "origin")
 
 
 class Texts:
