@@ -72,7 +72,8 @@ def _as_it_is(value: Any) -> Any:
 
 def _option(name: str, each: DoorArgument) -> inspect.Parameter:
     is_list = any(get_origin(kind) is list for kind in get_args(each.kind))
-    kind: Any = bool if each.kind is bool else list[str] | None if is_list else str | None
+    plain = next((kind for kind in (bool, int, float) if kind in (each.kind, *get_args(each.kind))), str)
+    kind: Any = bool if plain is bool else list[str] | None if is_list else plain | None
     shown = Annotated[kind, Option(*each.option, help=each.help, metavar=each.metavar)]
     return inspect.Parameter(
         name, inspect.Parameter.KEYWORD_ONLY, annotation=shown, default=None if each.default == "" else each.default

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.memory.relevance import MOST_WORDS
+from memsweep.model.memory_row import MEMORY
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import FactWords, Filters, Passage, Statement
 from memsweep.model.text import name_key
@@ -110,6 +111,9 @@ def _of_segment(segment: ContextSegment, project_id: str, origin: Origin) -> Pas
     return _loose("segment", segment.segment_id, segment.text, segment.created_at, project_id, origin)
 
 
+_NOTHING = {name: column.nothing for name, column in MEMORY.columns.items() if column.shown}
+
+
 def _loose(kind: str, own_id: str, text: str, at: datetime, source: str, origin: Origin) -> Passage:
     return Passage(
         key=0,
@@ -118,15 +122,7 @@ def _loose(kind: str, own_id: str, text: str, at: datetime, source: str, origin:
         text=text,
         first_line=1,
         last_line=1 + text.count("\n"),
-        source=source,
-        tags=(),
-        created_at=at,
-        updated_at=at,
-        last_seen_at=at,
-        expires_at=None,
-        stale=False,
-        pinned=False,
-        released_at=None,
+        **{**_NOTHING, "source": source, "created_at": at, "updated_at": at, "last_seen_at": at},
         thread_id=None,
         origin=origin,
         code=None,

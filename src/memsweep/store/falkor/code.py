@@ -8,6 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
+from memsweep.model import columns
 from memsweep.model.code import (
     CodeLink,
     FileChunk,
@@ -20,6 +21,7 @@ from memsweep.model.code import (
 )
 from memsweep.model.contribution import Contribution
 from memsweep.model.memory import CODE_SOURCE
+from memsweep.model.memory_row import MEMORY
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
@@ -162,9 +164,22 @@ def _write_memory(tx: Transaction, root: str, file: FileWrite, known: int | None
         tx.do(cypher.CHANGE_MEMORY, [{"key": known, "set": form}])
         return known
     key = tx.new_key()
-    plain = {"tags": [], "metadata": "{}", "stale": False, "pinned": False, "version": 1, "created_at": now}
-    tx.do(cypher.ADD_MEMORY, [{"key": key, "id": file.memory_id, "source": CODE_SOURCE, **plain, **form}])
+    plain = {"id": file.memory_id, "source": CODE_SOURCE, "stale": False, "version": 1, "created_at": now}
+    tx.do(cypher.ADD_MEMORY, [{**_UNSAID, "key": key, **plain, **form}])
     return key
+
+
+_SETTABLE = tuple(name for name, column in MEMORY.columns.items() if column.settable)
+_UNSAID = dict(
+    zip(
+        map(MEMORY.in_node, _SETTABLE),
+        columns.encoded(
+            columns.encoders(MEMORY, _SETTABLE, "node"), [MEMORY.columns[name].nothing for name in _SETTABLE]
+        ),
+        strict=True,
+    )
+)
+"""What callers would set, where nobody said anything."""
 
 
 class _Chunks:
