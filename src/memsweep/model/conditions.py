@@ -29,7 +29,7 @@ _ORDERED: Mapping[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
 }
 _KINDS: Mapping[type, str] = {str: "text", bool: "flag", int: "number", float: "number"}
-_WRITTEN = re.compile(r"\s*(?P<path>[^=<>]+?)\s*(?:(?P<sign>>=|<=|=|>|<)\s*(?P<value>.*?)\s*)?", re.DOTALL)
+_WRITTEN = re.compile(r"([^=<>]+)(?:(>=|<=|=|>|<)(.*))?", re.DOTALL)
 
 
 class Condition(NamedTuple):
@@ -143,13 +143,13 @@ def written_conditions(texts: Iterable[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for text in texts:
         said = _WRITTEN.fullmatch(text)
-        if said is None:
+        path, sign, value = ((each or "").strip() for each in (said.groups() if said else ("", "", "")))
+        if not path:
             raise BadInput(
                 f"{text!r:.80} is no condition.", hint="Write ticket.id=42, state=open|new, score>=3 or owner."
             )
-        path, sign, value = said["path"], said["sign"], said["value"]
         asked: Any = {"exists": True}
-        if sign is not None:
+        if sign:
             values = [_plain(each.strip()) for each in value.split("|")] if sign == "=" else [_plain(value)]
             asked = values if sign == "=" else {sign: values[0]}
         if path in found and not (isinstance(asked, dict) and isinstance(found[path], dict)):
