@@ -12,6 +12,7 @@ import pytest
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from tests.adopt.conftest import git, note
 from tests.support.commands import environment
+from tests.support.waiting import PATIENCE
 
 SAME = "Deploys go out on Tuesdays at ten from the main branch after review."
 DEAD = {
@@ -356,7 +357,7 @@ def test_two_processes_at_once_take_turns(person, home):
         )
         for _ in range(4)
     ]
-    ended = [(each.communicate(timeout=120), each.returncode) for each in many]
+    ended = [(each.communicate(timeout=PATIENCE), each.returncode) for each in many]
     assert {status for _, status in ended} == {0}, ended
     removed = [
         each["name"]

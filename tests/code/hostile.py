@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.code.trees import GIT_SETTINGS, git, grow, repository
+from tests.support.waiting import PATIENCE
 
 FILES: dict[str, str | bytes] = {"a.py": "def a(): pass\n", "kept/b.py": "def b(): pass\n"}
 Build = Callable[[Path, str], Path]
@@ -40,7 +41,7 @@ def spring(trap: Trap, root: Path) -> None:
         env=os.environ | GIT_SETTINGS | {"GIT_TERMINAL_PROMPT": "0"},
         input=trap.stdin.encode(),
         capture_output=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 

@@ -17,7 +17,7 @@ from tests.code.indexed_workspace import live
 from tests.code.trees import GIT_SETTINGS, git, repository
 from tests.support import contents, store_files
 from tests.support.commands import ORDINARY, environment, memsweep
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.slow
 
@@ -52,7 +52,7 @@ def run_git(root: Path, *arguments: str, home: Path | str | None = None) -> subp
         env=environment(home) | GIT_SETTINGS,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
 
@@ -337,7 +337,7 @@ def test_git_works_when_the_home_cannot_be_written(home: Path, work: Path) -> No
             env=environment(home) | GIT_SETTINGS,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE,
             check=False,
         )
         if done.returncode == 77:

@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -31,6 +30,7 @@ from tests.collector.stores import NOW, store_with
 from tests.falkor.both_engines import Side
 from tests.support.counts import some_of, turns
 from tests.support.killing import Verdict, in_child
+from tests.support.waiting import wait_for
 
 MERGED = ["ring one", "ring two"]
 
@@ -134,13 +134,13 @@ class Bench:
     def attempt(self, act: Callable[[], object], at: int, sent: bool) -> list[str]:
         known = self._clients()
         done = attempt(act, at, sent)
-        self._wait(lambda: not self._clients() - known)  # what was sent is done even if nobody waits for it
+        wait_for(lambda: not self._clients() - known)  # what was sent is done even if nobody waits for it
         self.rest()
         return done
 
     def rest(self) -> None:
         """Until all that was sent is done; then nobody holds the lease."""
-        self._wait(lambda: not self._is_busy())
+        wait_for(lambda: not self._is_busy(), "the server to come to rest")
         self._client.delete(f"{self.graph}:writer")  # its place would be free by itself after seconds
 
     def vectors(self) -> tuple[set[int], int]:
@@ -174,12 +174,6 @@ class Bench:
             self._client.delete(f"{target}:{what}")
             if (dumped := self._client.dump(f"{source}:{what}")) is not None:
                 self._client.restore(f"{target}:{what}", 0, dumped)
-
-    def _wait(self, holds: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + 30
-        while not holds():
-            assert time.monotonic() < deadline, "the server does not come to rest"
-            time.sleep(0.001)
 
     def _clients(self) -> set[str]:
         return {each["id"] for each in self._client.client_list()}

@@ -8,7 +8,6 @@ import json
 import re
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.falkor.killed_at_each_command import attempt, points
 from tests.support.killing import Verdict
+from tests.support.waiting import wait_for
 
 _model = LocalEmbedder()
 
@@ -68,10 +68,8 @@ class Home:
 
     def rest(self) -> None:
         """Wait until the server has done what nobody waits for; then the time of a dead maker or writer runs out."""
-        deadline = time.monotonic() + 30
-        while any(self._client.execute_command("GRAPH.INFO")[at] for at in (1, 3)):
-            assert time.monotonic() < deadline, "the server does not come to rest"
-            time.sleep(0.001)
+        at_rest = lambda: not any(self._client.execute_command("GRAPH.INFO")[at] for at in (1, 3))  # noqa: E731
+        wait_for(at_rest, "the server to come to rest")
         for what in ("making", "writer"):
             for key in self._client.scan_iter(f"{self._prefix}:*:{what}"):
                 assert self._client.pttl(key) > 0

@@ -1,7 +1,6 @@
 """Servers of one test, and an app that uses them."""
 
 import contextlib
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,10 +31,3 @@ def end_leases(server: Server) -> None:
     with server.client() as client:
         for key in list(client.scan_iter(match="*:writer")):
             client.delete(key)
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)

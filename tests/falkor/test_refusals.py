@@ -15,8 +15,9 @@ from memsweep.app import App
 from memsweep.clock import now
 from memsweep.errors import BadSetting, MemsweepError, StoreAway, StoreBusy, StoreFull, StoreReadOnly
 from memsweep.settings import load_settings
-from tests.falkor.servers import Start, opened, texts, wait_until
+from tests.falkor.servers import Start, opened, texts
 from tests.support.falkor import OldServer, Server, free_port
+from tests.support.waiting import wait_for
 
 
 def refusal_of(url: str, tmp_path: Path, act: Callable[[App], object]) -> MemsweepError:
@@ -95,7 +96,7 @@ def test_a_falkor_that_is_still_loading_is_said(start: Start, tmp_path: Path) ->
         client.save()
     server.kill()
     server.start("--key-load-delay", "500", "--loading-process-events-interval-bytes", "1024", wait=False)
-    wait_until(lambda: _is_loading(server))
+    wait_for(lambda: _is_loading(server))
     error = refusal_of(server.url, tmp_path, lambda app: app.workspaces())
     assert isinstance(error, StoreBusy)
     assert "still loading" in error.message
@@ -143,9 +144,9 @@ def test_a_replica_of_falkor_answers_and_takes_no_writes(start: Start, tmp_path:
         app.memory().remember("from the primary")
     replica = start("--replicaof", "127.0.0.1", str(primary.port))
     with replica.client() as client:
-        wait_until(lambda: client.info("replication")["master_link_status"] == "up")
+        wait_for(lambda: client.info("replication")["master_link_status"] == "up")
         with opened(replica.url, tmp_path) as app:
-            wait_until(lambda: bool(app.workspaces()))
+            wait_for(lambda: bool(app.workspaces()))
             assert [hit.passage.text for hit in app.memory().search("primary").hits] == ["from the primary"]
             app.clock = lambda: now() + timedelta(days=1)  # what is found now was not seen for a while
             assert [hit.passage.text for hit in app.memory().search("primary").hits] == ["from the primary"]

@@ -14,8 +14,9 @@ from memsweep.errors import StoreAway, StoreBusy, StoreError
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.link import Link
-from tests.falkor.servers import Start, end_leases, opened, texts, wait_until
+from tests.falkor.servers import Start, end_leases, opened, texts
 from tests.support.falkor import Server, free_port
+from tests.support.waiting import wait_for
 from tests.support.warm_python import warm_python
 
 # crashes
@@ -139,14 +140,14 @@ def test_a_promoted_replica_of_falkor_has_all_that_both_acknowledged(start: Star
     primary = start()
     replica = start("--replicaof", "127.0.0.1", str(primary.port))
     with primary.client() as client:
-        wait_until(lambda: client.info("replication")["connected_slaves"] == 1)
+        wait_for(lambda: client.info("replication")["connected_slaves"] == 1)
         with opened(primary.url, tmp_path) as app:
             for number in range(40):
                 app.memory().remember(f"replicated {number}")
             client.wait(1, 5000)
             store = app.engine.open(DEFAULT_WORKSPACE)
             store.graph._graph.link.write("WAIT", 1, 5000)
-            wait_until(lambda: _offset(primary) == _offset(replica))
+            wait_for(lambda: _offset(primary) == _offset(replica))
     primary.kill()
     with replica.client() as client:
         client.execute_command("REPLICAOF", "NO", "ONE")
@@ -175,7 +176,7 @@ def test_a_cluster_of_falkor_spreads_workspaces_and_loses_only_what_its_dead_nod
         held = [{name for name in names if _holds(node, f"memsweep:{{{name}}}")} for node in nodes]
         assert all(held)
         nodes[2].kill()
-        wait_until(lambda: _sees_failure(nodes[0]))
+        wait_for(lambda: _sees_failure(nodes[0]))
     with opened(nodes[0].url, tmp_path) as app:
         for name in held[0] | held[1]:
             app.memory(name).remember("still here")
@@ -235,9 +236,9 @@ def _join(nodes: list[Server]) -> None:
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
         client.execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[0].port, ports[0])
     for client in clients:
-        wait_until(lambda client=client: client.cluster("info")["cluster_state"] == "ok")  # type: ignore[misc]
-        wait_until(lambda client=client: client.cluster("info")["cluster_slots_assigned"] == "16384")  # type: ignore[misc]
-        wait_until(lambda client=client: client.cluster("info")["cluster_known_nodes"] == str(len(nodes)))  # type: ignore[misc]
+        wait_for(lambda client=client: client.cluster("info")["cluster_state"] == "ok")  # type: ignore[misc]
+        wait_for(lambda client=client: client.cluster("info")["cluster_slots_assigned"] == "16384")  # type: ignore[misc]
+        wait_for(lambda client=client: client.cluster("info")["cluster_known_nodes"] == str(len(nodes)))  # type: ignore[misc]
         client.close()
 
 

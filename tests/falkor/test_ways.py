@@ -11,9 +11,10 @@ from memsweep.app import App
 from memsweep.errors import BadSetting, StoreAway, StoreError
 from memsweep.settings import load_settings
 from memsweep.store.falkor.link import Link
-from tests.falkor.servers import Start, opened, texts, wait_until
+from tests.falkor.servers import Start, opened, texts
 from tests.support.falkor import SentinelProcess, Server, free_port
 from tests.support.proxy import Proxy, certificate
+from tests.support.waiting import wait_for
 
 # TLS
 
@@ -108,7 +109,7 @@ def watched(start: Start, tmp_path: Path) -> Iterator[tuple[Server, Server, Sent
     replica = start(*secret, "--replicaof", "127.0.0.1", str(primary.port), durable=True)
     sentinel = SentinelProcess(tmp_path / "sentinel", "team", primary.port, "right")
     try:
-        wait_until(lambda: sentinel.primary() == primary.port and sentinel.replicas() == 1)
+        wait_for(lambda: sentinel.primary() == primary.port and sentinel.replicas() == 1)
         yield primary, replica, sentinel
     finally:
         sentinel.stop()
@@ -131,12 +132,12 @@ def test_a_client_of_falkor_follows_the_sentinel_to_the_new_primary(
         primary.kill()
         with pytest.raises(StoreError):
             app.memory().remember("while there is no primary")
-        wait_until(lambda: sentinel.primary() == replica.port)
-        wait_until(lambda: _writes(app))
+        wait_for(lambda: sentinel.primary() == replica.port)
+        wait_for(lambda: _writes(app))
         assert texts(app) >= both
         assert app.memory().search("kept by both 7").hits[0].passage.text == "kept by both 7"
         primary.start()  # comes back as a replica, and nobody writes to it
-        wait_until(lambda: sentinel.replicas() == 1)
+        wait_for(lambda: sentinel.replicas() == 1)
         app.memory().remember("still to the new one")
     with opened(f"falkor://:right@127.0.0.1:{replica.port}", tmp_path) as app:
         assert texts(app) >= {*both, "still to the new one"}
@@ -174,7 +175,7 @@ def cluster_behind(start: Start, tls: ssl.SSLContext | None = None) -> Iterator[
         node = start("--cluster-enabled", "yes", "--cluster-port", str(free_port()), *announced, port=port)
         with node.client() as client:
             client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-            wait_until(lambda: client.cluster("info")["cluster_state"] == "ok")
+            wait_for(lambda: client.cluster("info")["cluster_state"] == "ok")
         yield proxy
 
 
@@ -191,7 +192,7 @@ def broken_way(kind: str, start: Start, tmp_path: Path) -> Iterator[tuple[Proxy,
             return
         sentinel = SentinelProcess(tmp_path / "sentinel", "team", proxy.port)
         try:
-            wait_until(lambda: sentinel.primary() == proxy.port)
+            wait_for(lambda: sentinel.primary() == proxy.port)
             yield proxy, sentinel.url
         finally:
             sentinel.stop()

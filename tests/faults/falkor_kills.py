@@ -24,10 +24,11 @@ from tests.falkor import killed_index
 from tests.falkor.bookkeeper import Bookkeeper
 from tests.falkor.both_engines import Side
 from tests.falkor.killed_at_each_command import ALL_OPERATIONS, Bench, copied
-from tests.falkor.servers import opened, texts, wait_until
+from tests.falkor.servers import opened, texts
 from tests.faults import doors
 from tests.faults.falkor_acts import ACTS, frozen_app, furnish
 from tests.support.falkor import SentinelProcess, Server
+from tests.support.waiting import wait_for
 
 _CLIENT_KILLS = 6
 _SERVER_KILLS = 3
@@ -189,7 +190,7 @@ def _work_until(book: Bookkeeper, url: str, chance: random.Random, strike: Calla
 def _look(book: Bookkeeper, server: Server) -> None:
     """Nothing acknowledged is lost, nothing is half done, the doctor is content, the next call works."""
     with server.client() as client:
-        wait_until(lambda: _is_at_rest(client))  # what was sent is done even if nobody waits for it
+        wait_for(lambda: _is_at_rest(client))  # what was sent is done even if nobody waits for it
     with _opened(server.url) as app:
         assert app.workspaces() or not book.live, "the workspace is gone"
         if app.workspaces():
@@ -213,7 +214,7 @@ def _promoted(chance: random.Random, turn: int) -> dict[str, Any]:
     """The primary is killed, the replica made primary by hand."""
     with servers((), ("--replicaof", "127.0.0.1", "PRIMARY"), durable=False) as (primary, replica):
         with primary.client() as client:
-            wait_until(lambda: client.info("replication")["connected_slaves"] == 1)
+            wait_for(lambda: client.info("replication")["connected_slaves"] == 1)
         with _opened(primary.url) as app:
             both = _add_until(app, chance, primary.kill)
         with replica.client() as client:
@@ -226,14 +227,14 @@ def _failed_over(chance: random.Random, turn: int) -> dict[str, Any]:
     """The primary is killed, a sentinel promotes the replica, the same client goes on."""
     with servers((), ("--replicaof", "127.0.0.1", "PRIMARY"), durable=False) as (primary, replica):
         with primary.client() as client:
-            wait_until(lambda: client.info("replication")["connected_slaves"] == 1)
+            wait_for(lambda: client.info("replication")["connected_slaves"] == 1)
         sentinel = SentinelProcess(Path(tempfile.mkdtemp(dir=folder())), "team", primary.port)
         try:
-            wait_until(lambda: sentinel.replicas() == 1)
+            wait_for(lambda: sentinel.replicas() == 1)
             with _opened(sentinel.url) as app:
                 both = _add_until(app, chance, primary.kill)
-                wait_until(lambda: sentinel.primary() == replica.port)
-                wait_until(lambda: _writes(app))
+                wait_for(lambda: sentinel.primary() == replica.port)
+                wait_for(lambda: _writes(app))
                 assert texts(app) >= both, f"lost: {both - texts(app)}"
             _has_all(replica.url, both)
         finally:

@@ -18,6 +18,7 @@ from memsweep.model.injected import without_injected
 from memsweep.project.runs import note_run, runs
 from memsweep.settings import load_settings
 from tests.support.commands import Ran, environment
+from tests.support.waiting import PATIENCE
 
 DECISION = "We decided to use Postgres for orders because of the JSON queries."
 
@@ -243,7 +244,7 @@ def test_a_hook_whose_input_never_ends_gives_up(home: Path, project: Path) -> No
             stdin=reader,
             env=environment(home),
             cwd=project,
-            timeout=60,
+            timeout=PATIENCE,
             capture_output=True,
         )
     finally:
@@ -275,7 +276,7 @@ def test_the_background_process_reads_the_transcript_and_ends(home: Path, projec
         input=json.dumps(said).encode(),
         env=environment(home),
         cwd=project,
-        timeout=60,
+        timeout=PATIENCE,
         capture_output=True,
     )
     assert (done.returncode, done.stdout) == (0, b"")

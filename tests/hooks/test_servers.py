@@ -24,7 +24,7 @@ from tests.hooks.conftest import unframed
 from tests.support.client import raw_server
 from tests.support.commands import environment
 from tests.support.engines import Home, on_every_engine
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE, wait_for
 
 DECISION = "We decided to use Postgres for orders because of the JSON queries."
 QUESTION = "Which database did we choose for orders?"
@@ -295,7 +295,7 @@ def test_a_real_server_answers_a_real_hook_and_leaves_no_socket(home: Path, proj
             input=prompt(project),
             env=environment(home),
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE,
         )
         assert DECISION.encode() in done.stdout
         server.hang_up()

@@ -17,6 +17,7 @@ from memsweep.hooks import background, listening
 from memsweep.hooks.files import HookFiles, SpoolEntry
 from memsweep.settings import load_settings
 from tests.support.commands import environment
+from tests.support.waiting import PATIENCE
 
 SLICE = 4096
 Drained = Callable[[], str]
@@ -200,7 +201,7 @@ background.drain(load_settings(os.environ), HookFiles(Path(os.environ["MEMSWEEP_
 def killed(home: Path, what: str, when: str = "pass") -> bool:
     """Whether a process that works off what waits died, as it does when it gets there."""
     code = KILLED.format(slice=SLICE, what=what, when=when)
-    done = subprocess.run([sys.executable, "-c", code], env=environment(home), timeout=120, check=False)
+    done = subprocess.run([sys.executable, "-c", code], env=environment(home), timeout=PATIENCE, check=False)
     return done.returncode == -signal.SIGKILL
 
 

@@ -20,6 +20,7 @@ from memsweep.store.sqlite.store import SqliteStore
 from tests.memory.labelled_pairs import CONTRADICTS, MISSED, NEITHER, REPEATS, Pair
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
+from tests.support.waiting import PATIENCE
 
 
 def kind(new: str, old: str) -> str | None:
@@ -175,7 +176,9 @@ def late():
         print(len(memory.remember("The office is in Paris.", find_similar=True).similar))
 threading.Thread(target=late).start()
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
     assert (done.stdout, done.stderr) == ("1\n", "")
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.environment import environment
 from tests.support.http import HttpServer
+from tests.support.waiting import PATIENCE
 
 collect_ignore_glob = [] if os.environ.get("MEMSWEEP_PROTOCOL_TOOLS") else ["test_*.py"]
 Program = Callable[..., subprocess.CompletedProcess[str]]
@@ -22,7 +23,9 @@ def program(tmp_path: Path) -> Program:
     def run(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         env = environment(tmp_path / "memory", HOME=str(tmp_path), PATH=f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
         command = [str(TOOLS / name), *arguments]
-        return subprocess.run(command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            command, env=env, cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE, check=False
+        )
 
     return run
 

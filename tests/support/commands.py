@@ -11,6 +11,7 @@ import pytest
 
 from tests.support import unprivileged
 from tests.support.environment import ROOT, environment
+from tests.support.waiting import PATIENCE
 from tests.support.warm_python import warm_python
 
 __all__ = ["MEMSWEEP", "ORDINARY", "ROOT", "Ran", "environment", "memsweep", "run", "run_warm"]
@@ -48,7 +49,7 @@ def run(
     """Run a command to its end; never a traceback."""
     command = [*ORDINARY, *arguments] if as_ordinary_user else arguments
     done = subprocess.run(
-        command, input=stdin, capture_output=True, env=environment(home, **more), cwd=cwd, timeout=120, check=False
+        command, input=stdin, capture_output=True, env=environment(home, **more), cwd=cwd, timeout=PATIENCE, check=False
     )
     if as_ordinary_user and done.returncode == unprivileged.CANNOT:
         pytest.skip("root cannot become an ordinary user here")

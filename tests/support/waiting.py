@@ -5,10 +5,10 @@ from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-PATIENCE = 60.0  # how long a condition may take on a busy machine before the test gives up
+PATIENCE = 180.0  # how long a condition may take on a busy machine before the test gives up
 
 
-def wait_for(condition: Callable[[], T], what: str, patience: float = PATIENCE) -> T:
+def wait_for(condition: Callable[[], T], what: str = "what has to come", patience: float = PATIENCE) -> T:
     deadline = time.monotonic() + patience
     while not (found := condition()):
         assert time.monotonic() < deadline, f"waited in vain for {what}"

@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.commands import MEMSWEEP, environment
 from tests.support.http import is_hung_up_on
-from tests.support.waiting import wait_for
+from tests.support.waiting import PATIENCE, wait_for
 
 
 @contextmanager
@@ -37,12 +37,12 @@ def page(home: Path, **settings: str) -> Iterator[tuple[subprocess.Popen[str], i
 def test_it_prints_a_link_serves_and_ends_when_it_is_told_to(home: Path, ending: signal.Signals) -> None:
     with page(home) as (ui, port, token):
         headers = {"origin": f"http://127.0.0.1:{port}", "content-type": "application/x-www-form-urlencoded"}
-        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as browser:
+        with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as browser:
             browser.request("POST", "/login", f"token={token}", headers)
             answer = browser.getresponse()
             assert (answer.status, answer.headers["location"]) == (303, "/")
         ui.send_signal(ending)
-        out, err = ui.communicate(timeout=30)
+        out, err = ui.communicate(timeout=PATIENCE)
         assert token not in out + err
         assert "Traceback" not in err
         assert ui.returncode in (0, -ending)
@@ -85,13 +85,13 @@ def test_no_other_account_reads_the_link_from_the_command_line_of_the_browser(tm
             assert Path(file).exists()
             headers = {"origin": f"http://127.0.0.1:{port}", "content-type": "application/x-www-form-urlencoded"}
             for status, said in ((303, ""), (403, "A browser logged in with this link at")):
-                with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as visitor:
+                with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)) as visitor:
                     visitor.request("POST", "/login", f"token={token}", headers)
                     answer = visitor.getresponse()
                     assert (answer.status, said in answer.read().decode()) == (status, True)
                 assert not Path(file).exists()
             ui.send_signal(signal.SIGTERM)
-            out, err = ui.communicate(timeout=30)
+            out, err = ui.communicate(timeout=PATIENCE)
             assert token not in out + err
         finally:
             ui.kill()
@@ -115,7 +115,7 @@ def test_the_file_that_leads_to_the_link_goes_with_the_page(home: Path, ending: 
 
 
 def connected(port: int, *pieces: bytes) -> socket.socket:
-    connection = socket.create_connection(("127.0.0.1", port), timeout=30)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     for piece in pieces:
         connection.sendall(piece)
     return connection
