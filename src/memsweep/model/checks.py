@@ -116,7 +116,7 @@ def fields(required: Sequence[str] = (), **kinds: Schema) -> Schema:
 
 
 class DoorArgument(NamedTuple):
-    """What callers may give by a name: what a tool takes and shows, and the option of commands, if they have one."""
+    """An argument by name: what a tool takes and shows, and the option of commands, if they have one."""
 
     kind: Any = str | None
     default: Any = None

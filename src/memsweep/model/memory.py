@@ -47,7 +47,7 @@ RELATION = fields(
 
 
 class Remembering(TypedDict, total=False):
-    """What callers may say of a text that is remembered, at every door."""
+    """The arguments on a text to remember, at every door."""
 
     tags: Annotated[
         Iterable[str] | None, DoorArgument(list[str] | None, option=("--tag", "-t"), help="A tag; can be repeated.")

@@ -1,1 +1,1 @@
-"""Where memories live. `protocol` says what an engine does; each engine has a folder."""
+"""The stores of memories. `protocol` declares an engine; each engine has a folder."""

@@ -36,12 +36,12 @@ def counts_of(event: AuditEvent) -> Iterator[str]:
 
 
 def needle(item_id: object) -> str:
-    """What the counts of every row contain that has this id, and of no other."""
+    """Return text that the counts of every row with this id contain, and of no other."""
     return to_json(f"={findable(item_id)}")
 
 
 def wanted(asked: AuditQuery) -> dict[str, Any]:
-    """What a query for events is given."""
+    """Return the values of a query for events."""
     return {
         "subject": None if asked.subject is None else findable(asked.subject),
         "needle": None if asked.subject is None else needle(asked.subject),

@@ -27,7 +27,7 @@ from memsweep.store.windows import CollectedSegments
 
 
 class Reads(Protocol):
-    """Where a plan is kept: a transaction of the collector, or an open context window."""
+    """The rows and plans of a transaction of the collector, or of an open context window."""
 
     @property
     def items(self) -> ItemReads: ...

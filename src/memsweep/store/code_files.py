@@ -25,7 +25,7 @@ Refer = Callable[[CodeRootRow], Any]
 
 
 class CodeFiles:
-    """What indexing asks of a workspace."""
+    """The index of code of a workspace."""
 
     def __init__(self, rows: RowReads, refer: Refer) -> None:
         self._rows, self._refer = rows, refer
@@ -60,7 +60,7 @@ class CodeFiles:
         return found
 
     def tombstoned(self, texts: Sequence[str]) -> set[str]:
-        """Those of these texts that were forgotten for good and may not be learned again."""
+        """Return those of these texts that were forgotten for good and may not be learned again."""
         return tombstoned(self._rows, texts)
 
     def totals(self, root: str) -> CodeTotals:
@@ -112,7 +112,7 @@ def keep_listed(rows: Rows, files: Iterable[Listing], refer: Refer) -> None:
 
 
 class RunWrites:
-    """What the end of a run writes: what a reader sees is one complete run or the one before."""
+    """The writes at the end of a run: a reader sees one complete run or the one before."""
 
     def __init__(self, rows: Rows, run: RunEnd, now: datetime, refer: Refer) -> None:
         self._rows, self._run, self._at, self._refer = rows, run, to_micros(now), refer
@@ -142,7 +142,7 @@ class RunWrites:
         return found
 
     def _verify(self) -> None:
-        """Those that were doubted, and then found in another scope, are of this one."""
+        """Mark the scope as verified; files that were doubted and then found in another scope belong to this one."""
         run, known = (
             self._run,
             self._rows.find(CodeScopeRow, ("root", "=", self._root), ("filters", "=", self._run.scope)),

@@ -24,13 +24,13 @@ class StoredChunk(NamedTuple):
     position: int
 
     def is_still(self, chunk: FileChunk, position: int) -> bool:
-        """Whether it needs no change. Other blank lines around a piece are one that the hash does not see."""
+        """Return whether it needs no change. Other blank lines around a piece change it; the hash ignores them."""
         after = (chunk.text, chunk.words, chunk.symbol, chunk.kind, chunk.first_line, chunk.last_line, position)
         return self[2:] == after
 
 
 class ChunkChanges(NamedTuple):
-    """What becomes of the chunks of a file; `kept` and `new` go by their positions in it."""
+    """The changes of the chunks of a file; `kept` and `new` go by their positions in it."""
 
     kept: dict[int, StoredChunk]
     new: dict[int, int | None]

@@ -1,4 +1,4 @@
-"""How a long copy goes: who hears of it, and where an unfinished one is kept."""
+"""Track a long copy: who hears of it, and where an unfinished one is kept."""
 
 from __future__ import annotations
 

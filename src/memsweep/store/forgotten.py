@@ -10,17 +10,17 @@ from memsweep.store.things.collected import TombstoneRow
 
 
 def forgotten_hash(text: str) -> bytes:
-    """What a tombstone keeps: equal for texts that differ in Unicode form, letter case or white space alone."""
+    """Return the hash of a tombstone: equal for texts that differ in Unicode form, case or white space alone."""
     return content_hash(name_key(text))
 
 
 def about(texts: Sequence[str]) -> Values:
-    """What `tombstoned` asks."""
+    """Return the query of `tombstoned`."""
     return Values(TombstoneRow, ("hash",), (("hash", "in", {digest for text in texts for digest in _hashes(text)}),))
 
 
 def tombstoned(rows: RowReads, texts: Sequence[str]) -> set[str]:
-    """Those of these texts that were forgotten for good and may not be learned again."""
+    """Return those of these texts that were forgotten for good and may not be learned again."""
     found = {digest if isinstance(digest, bytes) else bytes.fromhex(digest) for (digest,) in rows.ask(about(texts))[0]}
     return {text for text in texts if found and not found.isdisjoint(_hashes(text))}
 

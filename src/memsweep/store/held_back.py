@@ -1,4 +1,4 @@
-"""What of the graph is in quarantine, or said only by what has expired: left out of what is recalled."""
+"""The part of the graph that is in quarantine, or said only by what has expired: left out of what is recalled."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class HeldGraph:
-    """Which facts and entities are held back; `back` is nothing where nothing is."""
+    """The facts and entities that are held back; `back` is None where nothing is."""
 
     def __init__(self, graph: Graph, back: HeldBack | None) -> None:
         self._graph = graph

@@ -1,4 +1,4 @@
-"""Who said memories, what made facts what they are, and what was before: once, over the rows of any engine.
+"""The journals of memories and facts, and revisions: once, over the rows of any engine.
 
 It works inside the caller's transaction.
 """
@@ -35,7 +35,7 @@ class StoredFact(NamedTuple):
 
 
 class FactRow(NamedTuple):
-    """What changes of a relation."""
+    """The parts of a relation that change."""
 
     key: int
     version: int
@@ -100,7 +100,7 @@ class MemoryActs:
         return self._rows.find(MemoryAct, ("trash", "=", receipt))
 
     def of_receipt(self, receipt: int) -> list[MemoryAct]:
-        """Those that undoing the receipt takes back."""
+        """Return the acts that undoing the receipt takes back."""
         return self._rows.find(MemoryAct, ("receipt", "=", receipt), _COUNTS)
 
     def add(self, acts: Iterable[MemoryAct]) -> None:
@@ -111,12 +111,12 @@ class MemoryActs:
         self._rows.change(MemoryAct, ("receipt", "trash"), acts)
 
     def free(self, receipts: Collection[int]) -> None:
-        """What these have taken back leaves for good."""
+        """Free the acts that these receipts have taken back."""
         self._rows.free(MemoryAct, ("trash", "in", receipts))
 
 
 class Origins:
-    """What origins brought, and what made facts what they are."""
+    """The contributions of origins, and the acts that made facts."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -128,15 +128,15 @@ class Origins:
         return self._rows.find(BroughtMemory, *is_in("origin", origins))
 
     def relations(self, origins: Collection[int] | None) -> dict[int, int]:
-        """Those that were made by them, and when."""
+        """Return the relations that they made, and when."""
         return dict(map(tuple, self._rows.ask(Values(RelationRow, ("key", "created_at"), is_in("origin", origins)))[0]))
 
     def entities(self, origins: Collection[int] | None) -> dict[int, int]:
-        """Those that nobody else has handed in, and when they were made."""
+        """Return the entities that nobody else has passed, and when they were made."""
         return dict(map(tuple, self._rows.ask(Values(EntityRow, ("key", "created_at"), is_in("origin", origins)))[0]))
 
     def segments(self, origins: Collection[int] | None) -> list[tuple[int, int, int]]:
-        """Those that are not pinned: the key, the window, and when it was made."""
+        """Return the segments that are not pinned: the key, the window, and when it was made."""
         where = (("pinned", "=", False), *is_in("origin", origins))
         (found,) = self._rows.ask(Values(SegmentRow, ("key", "project", "created_at"), where))
         return [(key, window, made) for key, window, made in found]

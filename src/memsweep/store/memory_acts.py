@@ -1,4 +1,4 @@
-"""Who said memories, said them again and updated them; what they hand in with them; who says what supersedes what."""
+"""The acts of memories; the mentions passed with them; the links by which one supersedes another."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class MemoryActRows(MemoryActs):
 
     @abstractmethod
     def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
-        """Where there are none yet; the memory may be in the trash."""
+        """Add mentions where there are none yet; the memory may be in the trash."""
 
     def mentioned_by(self, origins: Collection[int]) -> set[int]:
         """The live memories in which they mention something."""
@@ -63,7 +63,7 @@ class MemoryActRows(MemoryActs):
         self._rows.drop(Mention, mentions)
 
     def links(self) -> list[Supersession]:
-        """What supersedes what, also in the trash."""
+        """Return the links between memories, also in the trash."""
         return self._rows.ask(Find(Supersession, (), "any", order=("old", "new")))[0]
 
     def ever_superseded(self, memories: Collection[int]) -> set[int]:

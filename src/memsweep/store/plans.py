@@ -65,7 +65,7 @@ _SUMMARY: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """Which plan is made, for what, when, and how long it may be used."""
+    """The context of a new plan: its id, its strategy, the time, and how long it may be used."""
 
     plan_id: str
     strategy: str
@@ -102,7 +102,7 @@ def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPla
 
 
 def spared(saved: SavedPlan) -> list[tuple[Kind, int]]:
-    """What stays whatever else of the plan goes."""
+    """Return the items that stay whatever else of the plan goes."""
     return [(kind, key) for kind, key in saved.head.summary.get("spared", ())]
 
 
@@ -153,7 +153,7 @@ def views(rows: ItemReads, items: Sequence[PlanItem], beside: Collection[str] = 
 
 
 def _masked(view: PlanView, text: str, beside: bool) -> PlanView:
-    """What holds a secret, without it: masked before it is cut, for half of a secret is found by no rule."""
+    """Return a view without its secret: masked before it is cut, for half of a secret is found by no rule."""
     from memsweep.secrets.find import mark, redacted  # late: every start that touches the graph would pay for its rules
     from memsweep.secrets.known import shown
 
@@ -207,7 +207,7 @@ def _beside(text: str | None, kept: str | None) -> Beside | None:
 
 
 def _redaction(after: str) -> Beside:
-    """Where the first secret is: dots for it before, a mark afterwards."""
+    """Return the text around the first secret: with dots for it before, and a mark after."""
     first = _MARK.search(after)
     start = max(0, first.start() - _SHOWN_TEXT // 3) if first else 0
     shown = clipped(after[start:], _SHOWN_TEXT)
@@ -242,7 +242,7 @@ def _shown(rows: ItemReads, protected: Sequence[Protected]) -> tuple[dict[str, A
 
 
 def _summary(draft: PlanDraft, totals: Totals, protected: Iterable[Protected]) -> dict[str, Any]:
-    """What the plan says of itself. Keys instead of names: a plan must not outlive the content it speaks of."""
+    """Return the summary of a plan. Keys instead of names: a plan must not outlive the content it speaks of."""
     return {
         "totals": counts_of(totals),
         "item_count": len(draft.items),

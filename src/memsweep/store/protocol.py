@@ -1,4 +1,4 @@
-"""What an engine does for the rest of the house: homes, workspaces, and in each one a port for every feature."""
+"""The protocol of an engine: homes, workspaces, and in each one a port for every feature."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Engine(Protocol):
         """Let a workspace be that of a project; empty: of none."""
 
     def describe(self, workspace_id: str, description: str) -> None:
-        """What the list of workspaces says of one."""
+        """Change the description of a workspace in the list."""
 
     def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         """A new workspace, or `AlreadyExists`."""
@@ -83,10 +83,10 @@ class Engine(Protocol):
         """Bring back a workspace whose deletion has this receipt. Its audit log says so."""
 
     def deleted_workspaces(self) -> list[Workspace]:
-        """Those that were deleted and are not freed yet, the last deleted first."""
+        """Return those that were deleted and are not freed yet, the last deleted first."""
 
     def count_deleted(self, before: datetime) -> int:
-        """How many workspaces were deleted up to a moment and are not freed yet."""
+        """Return how many workspaces were deleted up to a moment and are not freed yet."""
 
     def purge_deleted(self, before: datetime) -> int:
         """Free workspaces that were deleted up to a moment; how many. What was cut short is finished too."""

@@ -25,7 +25,7 @@ from memsweep.store.things.windows import SegmentRow
 
 @dataclass(frozen=True, slots=True)
 class NewReceipt:
-    """What an operation has done, before it has a key."""
+    """The receipt of an operation, before it has a key."""
 
     id: str
     action: str
@@ -39,7 +39,7 @@ class NewReceipt:
 
 
 class ReceiptRow(NamedTuple):
-    """What becomes of a receipt."""
+    """The state of a receipt."""
 
     key: int
     id: str
@@ -73,7 +73,7 @@ _TEXTS: dict[type[Any], tuple[str, str]] = {
 
 
 class Receipts:
-    """What operations have done, and what of it can still come back."""
+    """The operations that were done, and what can still come back."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -98,12 +98,12 @@ class Receipts:
         return [_stored(row) for row in rows]
 
     def since(self, at: datetime) -> list[StoredReceipt]:
-        """Those made since a moment, the newest first."""
+        """Return those made since a moment, the newest first."""
         (rows,) = self._rows.ask(Find(SavedReceipt, (("created_at", ">=", at),), newest=True))
         return [_stored(row) for row in rows]
 
     def held(self, keys: Collection[int]) -> dict[int, Held]:
-        """What each of these holds, if it holds something."""
+        """Return the contents of each of these that holds something."""
         kinds = [*(kind for kind, _ in _TEXTS.values()), "stashed", "revisions"]
         asked = [Totals(row, "trash", keys, letters, "trash") for row, (_, letters) in _TEXTS.items()]
         asked += [Totals(SegmentRow, "stash", keys), Totals(Revision, "receipt", keys, "before")]
@@ -115,7 +115,7 @@ class Receipts:
         return dict(found)
 
     def not_purged(self, before: datetime) -> list[ReceiptRow]:
-        """Those made up to a moment whose trash was not freed yet, the oldest first."""
+        """Return those made up to a moment whose trash was not freed yet, the oldest first."""
         return self._rows.find(ReceiptRow, ("purged_at", "null", None), ("created_at", "<=", before))
 
     def add(self, receipt: NewReceipt) -> int:
@@ -181,7 +181,7 @@ class Plans:
 
 
 class Tombstones:
-    """What was forgotten for good, by the hash of its content."""
+    """The texts that were forgotten for good, by the hash of their content."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -191,11 +191,11 @@ class Tombstones:
         self._rows.put([*tombstones], replace=False)
 
     def among(self, texts: Sequence[str]) -> set[str]:
-        """Those of these texts that have one, and may not be learned again."""
+        """Return those of these texts that have one, and may not be learned again."""
         return tombstoned(self._rows, texts)
 
     def drop(self, memory_id: str) -> bool:
-        """Whether there was one. Files that were passed over because of it are read again."""
+        """Drop a tombstone; return whether there was one. Files passed over because of it are read again."""
         where: Where = ("memory", "=", findable(memory_id))
         (found,) = self._rows.ask(Values(TombstoneRow, ("memory",), (where,)))
         if found:

@@ -1,4 +1,4 @@
-"""What every engine refuses, in the same words."""
+"""Refusals that every engine makes in the same words."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def too_slow(seconds: float) -> StoreBusy:
-    """What takes too long is given up, and nothing of it is kept."""
+    """Return the error about work that took too long; nothing of it is kept."""
     return StoreBusy(
         f"the collection took longer than {seconds:g} s and was stopped; nothing was changed.",
         hint="Collect less at once, or raise gc.apply_seconds in the settings.",

@@ -16,7 +16,7 @@ from memsweep.store.things.memories import MEMORY, MemoryRow
 
 
 def acts_before(acts: MemoryActRows, memory: MemoryText, text: str) -> tuple[list[MemoryAct], MemoryAct]:
-    """Who has said or updated it, and who said it first if that was not written down."""
+    """Return the acts on a memory so far, and the first statement of it if that was not written down."""
     known = acts.of_memories([memory.key])
     return known, first_said(memory, text, Mentioned() if known else acts.own_mentions(memory.key))
 

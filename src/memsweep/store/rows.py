@@ -65,14 +65,14 @@ class Totals(NamedTuple):
 
 
 class Show(NamedTuple):
-    """What a view has of live memories, or pieces of them, that meet all conditions on its columns: by name."""
+    """A query for columns of a view, by name, of live memories or pieces that meet all conditions."""
 
     view: View
     where: tuple[Where, ...]
 
 
 class Tally(NamedTuple):
-    """How many live memories there are by some columns of a view, and the sums of others: the columns, number, sums."""
+    """A query for counts of live memories by some columns of a view, and sums of others: columns, number, sums."""
 
     view: View
     by: tuple[str, ...]

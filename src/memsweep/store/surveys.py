@@ -1,4 +1,4 @@
-"""What a survey reads of the graph for what the rules need. Pure."""
+"""Read the part of the graph that the rules need. Pure."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def reads_edges(needs: Collection[str]) -> bool:
 
 
 def reads_unmentioned_only(needs: Collection[str]) -> bool:
-    """Whether the components that no live memory speaks of are enough."""
+    """Return whether the components that no live memory speaks of are enough."""
     return _UNMENTIONED in needs and _EVERY_ENTITY.isdisjoint(needs)

@@ -30,7 +30,7 @@ class Texts:
         return {row.key: row for row in self._rows.find(MemoryText, ("key", "in", memories), bin="any")}
 
     def since(self, at: datetime) -> list[MemoryText]:
-        """Those that were written or changed at that moment or later, but for files of code."""
+        """Return memories written or changed since that moment, but for files of code."""
         where: tuple[Where, ...] = (("updated_at", ">=", to_micros(at)), ("source", "<>", CODE_SOURCE))
         return self._rows.find(MemoryText, *where, bin="any")
 
@@ -68,7 +68,7 @@ class Texts:
 
     @abstractmethod
     def origin_key(self, origin: Origin) -> int | None:
-        """What memories refer to it by."""
+        """Return the key by which memories refer to an origin."""
 
     @abstractmethod
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:

@@ -50,7 +50,7 @@ _FOUND = (("memory", MemoryRow), ("entity", EntityRow), ("relation", RelationRow
 
 
 class Trash:
-    """What only an engine can tell is abstract."""
+    """The trash of a workspace. Methods that only an engine can answer are abstract."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

@@ -42,7 +42,7 @@ _LONGEST_INDEXED = 500
 
 
 class WindowParts(NamedTuple):
-    """What an engine gives to a window under way."""
+    """The parts that an engine gives to a window under way."""
 
     rows: Rows
     items: ItemRows

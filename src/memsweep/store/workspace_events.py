@@ -1,4 +1,4 @@
-"""What the audit log of a workspace says of its deletion and its return, and the form in which that waits. Pure.
+"""The events of a workspace's deletion and return in its audit log, and the form in which they wait. Pure.
 
 No engine can change what leads to a workspace and the workspace itself in one transaction. So the event is kept with
 the change, and goes into the log of the workspace after it; whoever finds one waiting writes it, and it counts once.

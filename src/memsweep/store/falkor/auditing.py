@@ -1,4 +1,4 @@
-"""Who did what, when and why: a node for each event, written with what it tells of."""
+"""The audit log: a node for each event, written with what it tells of."""
 
 from __future__ import annotations
 

@@ -25,8 +25,9 @@ _ANYWHERE: Spot = None, False, None
 
 
 class _Known(NamedTuple):
-    """What is known at a revision, before chunks are looked at: the words to ask for, the keys of chunks that do not
-    count, when the first memory expires, whether there is code, the keys of what is nearest, whether those are all."""
+    """The facts at a revision before chunks are looked at: words to ask for, keys of chunks that do not count, the
+    first expiry, whether there is code, keys of the nearest, whether those are all.
+    """
 
     revision: int
     words: dict[str, int]
@@ -38,8 +39,7 @@ class _Known(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """What was looked at, at which revision: the terms of what the words found, the cosines of what is near and
-    passes."""
+    """The chunks that were looked at, at a revision: the terms of those found by words, the cosines of near ones."""
 
     revision: int
     terms: dict[int, str]
@@ -90,7 +90,7 @@ def _check_dimension(graph: GraphHandle, vector: bytes) -> None:
 
 
 def _words_reach(depth: int, ranking: Ranking) -> int:
-    """How many that the words found are looked at."""
+    """Return how many of those that the words found are looked at."""
     return 2 * depth_of(depth, ranking.chunks)
 
 
@@ -129,12 +129,12 @@ def _second_look(
 
 
 def _all_pass(filters: Filters, known: _Known) -> bool:
-    """Whether all chunks pass but those that are hidden, if these were asked for, and none is code."""
+    """Return whether all chunks pass but hidden ones, if these were asked for, and none is code."""
     return bool(known.words) and not known.any_code and _asks_for_nothing(filters, known)
 
 
 def _asks_for_nothing(filters: Filters, known: _Known) -> bool:
-    """Whether only what is hidden does not pass; the role of a file is looked at later."""
+    """Return whether only hidden chunks fail; the role of a file is looked at later."""
     back, first = filters.held_back or HeldBack(), known.first_expiry
     any_expired = first is not None and back.expired_by is not None and first <= back.expired_by
     if back.tiers or any_expired or (filters.include_stale and known.hidden):
@@ -150,7 +150,7 @@ def _look_again(graph: GraphHandle, vectors: VectorSet, vector: bytes, reach: in
 
 
 def _matching(words: Mapping[str, int], where: Where | None, reach: int) -> Query:
-    """What the words find among all chunks, or among those that pass."""
+    """Return the query for what the words find among all chunks, or among those that pass."""
     asked: dict[str, Any] = {"words": any_of(list(words)), "reach": reach}
     return (cypher.BEST_OF_ALL, asked) if where is None else (cypher.best_of(where[0]), {**asked, **where[1]})
 
@@ -165,7 +165,7 @@ def _matched(graph: GraphHandle, rows: Sequence[Row], at: dict[int, Spot]) -> di
 
 
 def _judging(keys: Sequence[int], where: Where) -> list[Query]:
-    """Which of them are live and pass, and their vectors."""
+    """Return the queries for those that are live and pass, and for their vectors."""
     return [(cypher.live_of(where[0]), {"keys": keys, **where[1]}), (cypher.EMBEDDINGS, {"refs": list(map(str, keys))})]
 
 

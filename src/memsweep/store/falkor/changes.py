@@ -26,7 +26,7 @@ from memsweep.store.trash import Clash, Clashes, SameText, Trash
 
 
 class FalkorReads(WorkspaceReads):
-    """What is there at one moment."""
+    """The rows of a graph at one moment."""
 
     def __init__(self, asked: GraphHandle | Transaction) -> None:
         super().__init__(FalkorRows(asked))

@@ -125,7 +125,7 @@ def _refuse_doubles(tx: Transaction, root: str, files: Sequence[FileWrite]) -> N
 
 
 class _Before:
-    """What some files have now, by the key of their memory."""
+    """The present rows of some files, by the key of their memory."""
 
     def __init__(self, tx: Transaction, memories: list[int]) -> None:
         self.chunks: dict[int, list[StoredChunk]] = defaultdict(list)
@@ -277,7 +277,7 @@ def _write_mentions(tx: Transaction, have: set[tuple[int, int]], wanted: set[tup
 
 
 def _write_statements(tx: Transaction, have: Mapping[int, set[int]], wanted: Mapping[int, dict[int, int]]) -> None:
-    """What a file states now; what no live file states any more goes to the trash with those that do, or is gone."""
+    """Write what a file states now; what no live file states any more goes to the trash, or is gone."""
     added, dropped = [], []
     for memory, stated in wanted.items():
         before = have.get(memory, set())

@@ -62,7 +62,7 @@ class CodeNames:
 
 
 def _is_other_case(known: Known, thing: NamedThing) -> bool:
-    """Whether an entity has this name but for letter case; one that was found by an old name has another one."""
+    """Return whether an entity has this name but for letter case; one found by an old name has another one."""
     name = known.props["name"]
     return name_key(name) == name_key(thing.name) and spelled(name) != spelled(thing.name)
 

@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 
 def layout() -> str:
-    """How the rows of a file become batches; a copy that was begun in another way cannot be continued."""
+    """Return the way in which rows become batches; a copy that was begun in another one cannot be continued."""
     return f"1.{_BATCH}"
 
 
@@ -184,7 +184,7 @@ def _relation(row: Row) -> Row:
 
 
 def verify(graph: GraphHandle, db: apsw.Connection, named: str, progress: CopyProgress) -> None:
-    """What was written is read back and compared, table by table."""
+    """Read back what was written and compare it, table by table."""
     progress.enter(-1, portable.count(db))
     there = _Sums()
     for page in reading.pages(graph):

@@ -1,4 +1,4 @@
-"""What remembers, finds and reads: Cypher. Pure text; every value is a parameter.
+"""Cypher of remembering, finding and reading. Pure text; every value is a parameter.
 
 A constant that ends in a verb of change is a step of a transaction: it does something with each `row`.
 """
@@ -249,7 +249,7 @@ COUNT_HELD_BACK = f"MATCH (m:Memory) WHERE {held_back} RETURN count(m)"
 def condition(
     filters: Filters, compared_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None = None
 ) -> tuple[str, dict[str, Any]]:
-    """What a hit must be, as a condition on `m` and `c` that leaves `c`, with its values."""
+    """Return the filters as a condition on `m` and `c` that leaves `c`, with its values."""
     parts, values = asked_for(filters, compared_keys, origin_keys)
     if not filters.include_stale:
         parts.append("NOT m.stale")
@@ -267,7 +267,7 @@ def condition(
 def asked_for(
     filters: Filters, compared_keys: Sequence[int] | None, origin_keys: Sequence[int | None] | None
 ) -> tuple[list[str], dict[str, Any]]:
-    """What filters ask for by name, part by part, with the values."""
+    """Return the conditions that filters ask for by name, part by part, with the values."""
     parts: list[str] = []
     values: dict[str, Any] = {}
     if filters.tags:
@@ -325,7 +325,7 @@ def best_of(where: str) -> str:
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, with their place and where they are from."""
+    """Return a query for those of some chunks that are live and pass, with their place and their owner."""
     # With the condition in the first MATCH the server would begin at every memory.
     found = "UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) WITH c MATCH (c)<-[:HAS_CHUNK]-(m:Memory)"
     return f"{found} WHERE {where} RETURN {_SPOT}, {_OWNER}"

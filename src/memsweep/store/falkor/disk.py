@@ -1,4 +1,4 @@
-"""What a server keeps on its disk: written anew, so that nothing is left there of what was freed."""
+"""Rewrite the files on a server's disk, so that nothing is left there of what was freed."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ class FalkorEngine:
         return sorted(found, key=lambda each: (each.deleted_at, each.id, each.receipt_id), reverse=True)
 
     def count_deleted(self, before: datetime) -> int:
-        """How many workspaces were deleted up to a moment and are not freed yet."""
+        """Count the workspaces that were deleted up to a moment and are not freed yet."""
         return len(self._purgeable(before))
 
     def purge_deleted(self, before: datetime) -> int:
@@ -173,7 +173,7 @@ class FalkorEngine:
                 self.drop_unfinished(name, graph)
 
     def _is_given_up(self, workspace_id: str, graph: str) -> bool:
-        """Whether the maker's time has run out: only the primary knows for sure.
+        """Return whether the maker's time has run out: only the primary knows for sure.
 
         Looked at in this order, for who has entered its graph takes it off the list first, and gives up its time then.
         """
@@ -198,7 +198,7 @@ class FalkorEngine:
             return found[1]
 
     def _is_still(self, workspace_id: str, graph: GraphHandle) -> bool:
-        """Whether this is the graph of the workspace; on the way, what the workspace says of itself."""
+        """Return whether this is the graph of the workspace; read the workspace's description on the way."""
         commands = [("HGET", self._entry_key(workspace_id), "graph"), graph.question(cypher.META)]
         try:
             name, meta = self.link.read_all(commands)
@@ -348,7 +348,7 @@ def _deleted_workspace(name: str, about: dict[str, Any]) -> Workspace:
 
 
 def _hidden(entry: dict[str, str], event: AuditEvent) -> str:
-    """What is kept of the entry of a workspace that is deleted by this event; its audit log gets it on its return."""
+    """Return the kept part of the entry of a workspace that this event deletes; its audit log gets it on its return."""
     return to_json(
         {
             "description": entry["description"],

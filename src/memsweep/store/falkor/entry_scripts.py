@@ -1,4 +1,4 @@
-"""What is done to the entry of a workspace at once, as scripts that the server runs. Pure text."""
+"""Scripts that the server runs on the entry of a workspace in one step. Pure text."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Unawaited:
         self._sent.append(_send(client, commands))
 
     def read(self) -> None:
-        """What was refused or got lost is not told: whoever needs it to be done waits for it."""
+        """Read the replies. Refused or lost ones are not told: whoever needs one to be done waits for it."""
         if not self._sent:
             return
         with self._lock:

@@ -39,7 +39,7 @@ class FalkorHomeKeeper:
         self._engine = engine
 
     def examine(self) -> list[Finding]:
-        """What is wrong at every look: others make, delete and restore workspaces meanwhile."""
+        """Return what is wrong at every look: others make, delete and restore workspaces meanwhile."""
         self._engine.finish_abandoned()
         missing, lost = self._missing(), self._lost()
         for _ in range(_MORE_LOOKS if missing or lost else 0):

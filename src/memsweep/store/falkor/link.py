@@ -99,7 +99,7 @@ class Link:
 
     @contextlib.contextmanager
     def after_a_change(self) -> Iterator[None]:
-        """What follows a change that is made: where the server is away by then, it says that it may be."""
+        """Run what follows a change that is made: if the server goes away then, the error says that it may be."""
         try:
             yield
         except StoreAway as error:

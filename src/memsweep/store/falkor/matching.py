@@ -1,4 +1,4 @@
-"""Which of some texts answer a query best: BM25 over what is at hand. Pure but for the tokeniser."""
+"""Find the texts that answer a query best: BM25 over what is at hand. Pure but for the tokeniser."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _EIGHT = "\0" * 8
 
 
 def weight_of(total: int, having: int) -> float:
-    """How much a word says that so many of all texts have."""
+    """Return the weight of a word that so many of all texts have."""
     return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
 
 
@@ -66,7 +66,7 @@ class _Laid:
         self._bars = self._ending(b" |")
 
     def times(self, term: str) -> Any:
-        """How often each of the texts has a term."""
+        """Return how often each of the texts has a term."""
         np, said = self._np, f" {term}".encode()
         spots = self._ending(said[-8:])
         if len(said) > 8:

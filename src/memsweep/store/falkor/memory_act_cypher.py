@@ -1,4 +1,4 @@
-"""Who said memories and who updated them: Cypher. Pure text; every value is a parameter.
+"""Cypher of the acts of memories. Pure text; every value is a parameter.
 
 `of` is the key of the memory as text, which the indexes find faster.
 """

@@ -1,4 +1,4 @@
-"""Who said memories and who updated them. What writes works inside the caller's transaction."""
+"""The acts of memories. Writes work inside the caller's transaction."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Known:
 
 
 def sole(entity: Known, origin: int | None) -> int | None:
-    """Whose an entity is once this origin has handed it in, too: what two have handed in is neither's alone."""
+    """Return the only origin of an entity after this one passed it, too: with two it is neither's alone."""
     known: int | None = entity.props["origin"]
     return known if known == origin else 0
 
@@ -78,7 +78,7 @@ class Names:
         return exact or self._known.get((name, kind)) or self._other_names.get(name, {}).get(kind)
 
     def of_name(self, name: str) -> list[Known]:
-        """Those that have the name, or if there are none, those that had it."""
+        """Return the entities that have the name, or if there are none, those that had it."""
         key = name_key(name)
         exact = self._by_name.get(case_key(name))
         return (
@@ -124,7 +124,7 @@ class Names:
         return made
 
     def write(self) -> None:
-        """What is new, and what was seen again."""
+        """Write the entities that are new, and those that were seen again."""
         everyone = sorted(self._known.values(), key=lambda entity: entity.key)
         self._tx.do(cypher.ADD_ENTITY, [entity.props for entity in everyone if entity.is_new])
         seen = [entity for entity in everyone if entity.set and not entity.is_new]
@@ -134,7 +134,7 @@ class Names:
         self._by_name.setdefault(entity.props["name_key"], []).append(self._same(entity))
 
     def _same(self, entity: Known) -> Known:
-        """What is known of it already, under whichever name it was found."""
+        """Return the known one, under whichever name it was found."""
         return self._known.setdefault((entity.props["name_key"], entity.props["type_key"]), entity)
 
 
@@ -158,7 +158,7 @@ Ends = tuple[int, str, int]
 
 
 def fact_state(props: Mapping[str, Any]) -> FactState:
-    """What the properties of a relation say."""
+    """Return the state of a fact from the properties of a relation."""
     return FactState(
         weight=props["weight"],
         last_seen=props["last_seen"],

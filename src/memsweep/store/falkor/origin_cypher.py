@@ -1,4 +1,4 @@
-"""Where things came from: Cypher. Pure text; every value is a parameter."""
+"""Cypher of origins. Pure text; every value is a parameter."""
 
 from __future__ import annotations
 

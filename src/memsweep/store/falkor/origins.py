@@ -1,4 +1,4 @@
-"""Where things came from. Inside the caller's transaction."""
+"""The origins of rows, inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from memsweep.store.falkor.wire import Query
 
 
 def about(graph: GraphHandle, origin: Origin) -> list[Query]:
-    """What `origin_key` will have to know."""
+    """Return the queries that `origin_key` will need."""
     return [] if origin == UNKNOWN or origin in graph.origins else [(origin_cypher.FIND, asdict(origin))]
 
 
 def origin_key(tx: Transaction, origin: Origin) -> int | None:
-    """What nodes refer to it by: it is stored once, and stays. Nothing for one that is not known.
+    """Return the key by which nodes refer to an origin: stored once, and kept. None for an unknown one.
 
     It is asked for until it is there, and then not again by this process.
     """
@@ -48,7 +48,7 @@ def accepted(graph: GraphHandle, accept: Callable[[Origin], bool]) -> list[int |
 
 
 def tiers_of(graph: GraphHandle, keys: Collection[int | None]) -> Mapping[int | None, str]:
-    """How far some origins are trusted, by key. They are few and stay as they are, so they are asked for once."""
+    """Return the tiers of some origins, by key. They are few and stay as they are, so they are asked for once."""
     if any(key is not None and key not in graph.tiers for key in keys):
         graph.tiers = {key: stored_origin(*said).tier for key, *said in graph.ask(origin_cypher.EVERY)}
     return {key: UNKNOWN.tier if key is None else graph.tiers.get(key, UNKNOWN.tier) for key in keys}

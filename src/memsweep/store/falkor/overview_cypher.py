@@ -1,4 +1,4 @@
-"""What lists and counts memories: Cypher. Pure text; every value is a parameter."""
+"""Cypher that lists and counts memories. Pure text; every value is a parameter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words of a query to ask for, and how well a chunk answers them: BM25, as the embedded engine has it.
+"""Choose the words of a query to ask for, and score chunks by them: BM25, as the embedded engine has it.
 
 The server's own score knows neither length nor saturation. It chooses who is looked at; this decides.
 """
@@ -29,12 +29,11 @@ class Ranking:
 
     @property
     def chunks(self) -> int:
-        """How many there were when they were counted last."""
+        """Return how many there were when they were counted last."""
         return self._counted_at
 
     def asked(self, query: str) -> list[Query]:
-        """What choosing the words must know: how many chunks there are, which of them do not count, and how many have a
-        word not counted yet."""
+        """Return the queries for choosing words: number of chunks, hidden ones, and counts of words not counted yet."""
         words = _askable(query)
         measured = cypher.MEASURE_CHUNKS if self._counted_at < _SMALL else cypher.COUNT_CHUNKS
         return [(measured, {}), (cypher.HIDDEN_TERMS, {}), _counting(self._uncounted(words))] if words else []
@@ -50,11 +49,11 @@ class Ranking:
         return {word: having[word] for word in rarest(having, live, words_of_heading(query))}
 
     def having(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
-        """How many chunks have each word of a query; those that none has are not in it."""
+        """Return how many chunks have each word of a query; words that none has are left out."""
         return {word: count for word, count in self._known(query, replies).items() if count}
 
     def _known(self, query: str, replies: Sequence[list[Row]]) -> dict[str, int]:
-        """How many chunks that count have each word of a query that any chunk has."""
+        """Return how many chunks that count have each word of a query that any chunk has."""
         words = _askable(query)
         if not words:
             return {}
@@ -78,7 +77,7 @@ class Ranking:
         return [word for word in words if word not in self._frequency]
 
     def scores(self, query: str, words: dict[str, int], texts: dict[int, str]) -> dict[int, float]:
-        """How well each chunk answers these words of a query, by key; `texts` are their terms."""
+        """Return how well each chunk answers these words of a query, by key; `texts` are their terms."""
         total = max(1, self._counted_at, *words.values())
         twice = words_of_heading(query)
         weights = {word: weight_of(total, having) * (1 + (word in twice)) for word, having in words.items()}
@@ -86,7 +85,7 @@ class Ranking:
 
 
 def _live(replies: Sequence[list[Row]]) -> int:
-    """How many chunks count."""
+    """Return how many chunks count."""
     ((total, *_),), hidden, _ = replies
     return int(total) - len(hidden)
 
@@ -97,7 +96,7 @@ def _askable(query: str) -> list[str]:
 
 
 def _having(texts: Sequence[set[str]], words: Sequence[str]) -> dict[str, int]:
-    """How many of some texts, as sets of terms, have each word."""
+    """Return how many of some texts, as sets of terms, have each word."""
     return {word: sum(terms.issuperset(terms_of_word(word)) for terms in texts) for word in words}
 
 

@@ -27,7 +27,7 @@ class RootNumbers(dict[str, int]):
 
 
 class Extent(NamedTuple):
-    """How much there is to read: places for nodes and as many for edges, and the rows that will be found there."""
+    """The size of a graph to read: places for nodes and as many for edges, and the rows that are there."""
 
     places: int
     rows: int
@@ -60,7 +60,7 @@ class GraphReader:
         self._roots |= {root["path"]: root["key"] for (root,) in asked.ask(care_cypher.CODE_ROOTS)}
 
     def page(self, extent: Extent, place: int) -> GraphPage:
-        """What is at a place and the next thousand."""
+        """Return the rows at a place and the next thousand."""
         if place < extent.places:
             return self._nodes(place, min(place + _PAGE, extent.places))
         return self._edges(place, extent.places, min(place + _PAGE, extent.end))

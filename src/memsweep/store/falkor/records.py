@@ -1,4 +1,4 @@
-"""What a graph says of its workspace, beside the records of every engine."""
+"""The records of a graph about its workspace, beside those of every engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a server's refusal means, and what to do about it. Pure."""
+"""Translate a server's refusal into an error that says what to do. Pure."""
 
 from __future__ import annotations
 

@@ -38,6 +38,6 @@ def of_state(query: str, *, live: bool) -> str:
 
 
 def mentions(*, live: bool) -> tuple[str, ...]:
-    """What makes a mention, by the state of the entity."""
+    """Return the statements that make a mention, by the state of the entity."""
     chunk = "Chunk" if live else "TrashedChunk"
     return tuple(ADD_MENTION.format(chunk=chunk, entity=entity) for entity in _ENTITIES)

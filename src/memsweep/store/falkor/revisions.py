@@ -64,7 +64,7 @@ class FalkorTexts(Texts):
         return writing.add_names(self._tx, new, new.mentions, carrier)[0]
 
     def _both(self, query: str, keys: Collection[int]) -> list[Any]:
-        """What is live and what is in the trash, in one go."""
+        """Return live rows and those in the trash, in one go."""
         asked = ((own.of_state(query, live=live), {"keys": sorted(keys)}) for live in _STATES)
         return [row for rows in self._asked.ask_all(*asked) for row in rows] if keys else []
 
@@ -125,7 +125,7 @@ class FalkorTexts(Texts):
         }
 
     def _placed(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[tuple[int | None, int | None]]:
-        """Where new chunks stand: where they say, if all do and no others do; or at the next places there are."""
+        """Return the places of new chunks: the wanted ones if all are free, else the next ones."""
         places = [piece.stream_position for piece in pieces]
         if None not in places and not self._are_taken(memory, places):
             return [(piece.stream, piece.stream_position) for piece in pieces]

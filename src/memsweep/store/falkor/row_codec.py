@@ -89,5 +89,5 @@ def segment_rows(node: Mapping[str, Any]) -> tuple[Row, list[Row]]:
 
 
 def name_in(project: int, what: int | str) -> str:
-    """What an index finds; not the text itself, of which indexes do not see white space at the end, nor all if long."""
+    """Return the form that an index finds; of the text itself indexes miss white space at the end and long ones."""
     return f"{project}:{what if isinstance(what, int) else blake2b(what.encode(), digest_size=16).hexdigest()}"

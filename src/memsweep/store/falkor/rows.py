@@ -36,7 +36,7 @@ _FORMS = {"": "{}", "beginning": "left({}, {})", "length": "size({})"}
 
 
 class _Derived(NamedTuple):
-    """What a node has besides its columns, made of some of them."""
+    """Properties that a node has besides its columns, made of some of them."""
 
     columns: frozenset[str]
     of: Callable[[Mapping[str, Any]], dict[str, Any]]
@@ -258,7 +258,7 @@ def _by_names(it: Declaration, where: tuple[Where, ...]) -> tuple[Where, ...]:
 
 
 class Location(NamedTuple):
-    """Where rows are: a label, or the type of an edge and the labels of its ends, as far as they matter."""
+    """The location of rows: a label, or the type of an edge and the labels of its ends, as far as they matter."""
 
     kind: str
     begin: str = ""

@@ -63,7 +63,7 @@ def _fill(
 
 
 def _moment(asked: GraphHandle | Transaction, name: str) -> dict[str, str | int]:
-    """Which graph, and what state of it."""
+    """Return the graph, and its state."""
     ((revision,),) = asked.ask(gc_cypher.REVISION)
     return {"graph": name, "revision": revision}
 

@@ -1,4 +1,4 @@
-"""What is in the graph of a workspace. Pure text.
+"""The content of a workspace's graph. Pure text.
 
 `key` is a number that is never used again, `ref` the same as text (which the indexes find ten times as fast),
 `id` what people see. What is in the trash has another label

@@ -1,4 +1,4 @@
-"""What a search asks for beside its candidates."""
+"""The queries of a search beside its candidates."""
 
 from __future__ import annotations
 

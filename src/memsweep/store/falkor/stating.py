@@ -13,7 +13,7 @@ from memsweep.store.falkor.naming import Ends, Known, Relations, fact_state
 
 
 def fact_places(entities: Mapping[NamedThing, Known], facts: Sequence[NewFact]) -> list[Ends]:
-    """Where each fact belongs: its ends, which are among the mentions, and its kind."""
+    """Return the place of each fact: its ends, which are among the mentions, and its kind."""
     return [
         (entities[new.fact.subject].key, name_key(new.fact.relation), entities[new.fact.object].key) for new in facts
     ]

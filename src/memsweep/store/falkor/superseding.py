@@ -13,7 +13,7 @@ from memsweep.store.falkor.wire import Query
 
 
 def about(new: NewMemory) -> list[Query]:
-    """What linking it will have to know."""
+    """Return the queries that linking it will need."""
     wanted = new.draft.supersedes
     return [(statements.TO_SUPERSEDE, {"ids": [findable(each) for each in wanted]})] if wanted else []
 

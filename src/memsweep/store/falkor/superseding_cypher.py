@@ -1,4 +1,4 @@
-"""Which memories have taken the place of others: Cypher. Pure text; every value is a parameter.
+"""Cypher of links between memories and those that took their place. Pure text; every value is a parameter.
 
 A link stays between its two memories when one of them, or both, are moved to the trash and back.
 """

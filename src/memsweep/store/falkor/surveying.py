@@ -102,7 +102,7 @@ def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entit
 def _graph(
     asked: GraphHandle | Transaction, needs: Collection[str], standing: list[tuple[int, int]], spoken: set[int]
 ) -> tuple[list[SurveyedEntity], list[tuple[int, int]]]:
-    """Who asks for ways gets every relation; to everyone else it only matters what they connect."""
+    """Return entities and relations. Who asks for ways gets every relation; others only what they connect."""
     if reads_unmentioned_only(needs):
         every = [key for (key,) in asked.ask(gc_cypher.ENTITY_KEYS)]
         keys, edges = without_root(every, standing, spoken)

@@ -81,7 +81,7 @@ class GraphHandle:
         return [answers[command] for command in asked]
 
     def looked_up(self, query: str) -> list[Row]:
-        """What is steady as the last look had it; asked for where none has asked, or something was written since."""
+        """Return steady values as the last look had them; asked for if none has, or if something was written."""
         revision, command = self.seen["revision"], self.question(query)
         known = self._steady_at(revision)
         if command not in known:
@@ -94,7 +94,7 @@ class GraphHandle:
         return known if seen == revision else {}
 
     def meta(self) -> dict[str, Any]:
-        """What the workspace says of itself."""
+        """Return the description that the workspace has of itself."""
         ((found,),) = self.ask(cypher.META)
         self.seen = dict(found)
         return dict(found)
@@ -172,7 +172,7 @@ class GraphHandle:
 
 
 class Transaction:
-    """What one transaction reads and will change. Reads do not see what was only gathered yet."""
+    """The reads of one transaction, and the changes that it gathers. Reads do not see gathered changes yet."""
 
     def __init__(
         self,
@@ -201,7 +201,7 @@ class Transaction:
         return self.ask_all((query, values))[0]
 
     def ask_all(self, *queries: Query) -> list[list[Row]]:
-        """What was asked ahead is known, for nobody else writes meanwhile."""
+        """Return the answers; those asked for ahead are known, for nobody else writes meanwhile."""
         texts = [_asked(each) if self._answers else "" for each in queries]
         missing = [each for each, text in zip(queries, texts, strict=True) if text not in self._answers]
         if missing:
@@ -213,7 +213,7 @@ class Transaction:
         return self._replies[command] if command in self._replies else self._graph.link.read(*command)
 
     def nodes_of(self, label: str, keys: Collection[int]) -> list[int] | None:
-        """Where the server has all of these, if that was read: found there, one costs a tenth of a lookup by its key.
+        """Return the server's own ids of these, if they were read: by those a node costs a tenth of a lookup by key.
 
         A node stays where it is unless it is freed, which raises the revision; then nothing comes of this transaction.
         """
@@ -271,7 +271,7 @@ class Transaction:
 
 
 def _asked(query: Query) -> str:
-    """What tells a question from others."""
+    """Return the text that tells a query from others."""
     return f"{query[0]} {query[1]!r}"
 
 

@@ -1,4 +1,4 @@
-"""What undoes, lists and frees: Cypher. Pure text; every value is a parameter."""
+"""Cypher that undoes, lists and frees. Pure text; every value is a parameter."""
 
 from __future__ import annotations
 

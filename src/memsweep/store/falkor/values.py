@@ -64,7 +64,7 @@ def _wrong(table: str, row: Row) -> list[str]:
 
 
 def explain(graph: GraphHandle) -> StoreCorrupt | None:
-    """What is damaged in a graph, if that may be why reading it failed."""
+    """Return the damage in a graph, if that may be why reading it failed."""
     places = [damaged.place for damaged in find(graph)]
     if not places:
         return None

@@ -49,7 +49,7 @@ _CLOSE = "redis.call('unlink', KEYS[1], KEYS[2], KEYS[4]) redis.call('set', KEYS
 
 
 class Look(NamedTuple):
-    """What to ask about the set, and how it was thought to be when that was decided."""
+    """The questions about the set, and its state as it was known when they were made."""
 
     generation: int
     come: int
@@ -59,7 +59,7 @@ class Look(NamedTuple):
 
 
 class _Stand(NamedTuple):
-    """Where the set of a generation stands, as the server has it."""
+    """The state of the set of a generation, as the server has it."""
 
     mark: bytes = b""
     """The key up to which everything is in it."""
@@ -76,7 +76,7 @@ class _Stand(NamedTuple):
 
 
 class _Left(NamedTuple):
-    """What this process left behind at a revision, when the set had come so far: the vectors of its last memory."""
+    """The vectors that this process left at a revision, when the set had come so far."""
 
     revision: int
     generation: int
@@ -96,7 +96,7 @@ class VectorSet:
         self._left = _NOTHING
 
     def look(self, generation: int | None = None) -> Look:
-        """What it lacks, and how far it has come; of the generation seen last, if none is given."""
+        """Return what the set lacks, and how far it has come; of the generation seen last, if none is given."""
         seen, come, size = self._seen
         if generation not in (None, seen):
             seen, come, size = generation or 0, 0, 0
@@ -129,12 +129,12 @@ class VectorSet:
             yield tx
 
     def ahead(self) -> tuple[list[Query], list[Command]]:
-        """What `follow` will read and ask. What this process left behind it need not ask for, if it wrote last."""
+        """Return what `follow` will read and ask. If this process wrote last, it need not ask."""
         look = self.look()
         return [] if self._left.revision == self._graph.seen.get("revision") else [look.lacking], look.commands
 
     def follow(self, tx: Transaction) -> _Left:
-        """What the writers before left behind goes into the set in one go with this one's query.
+        """Put what earlier writers left behind into the set, in one go with this one's query.
 
         Says how far it has come when that is done.
         """
@@ -232,7 +232,7 @@ class VectorSet:
         return first and first & self._astray(generation)
 
     def _astray(self, generation: int) -> set[int]:
-        """What nobody has come to yet may be in the set or not, and so may what was announced to leave."""
+        """Return members to drop or add again: what nobody has come to yet, or announced to leave, is left alone."""
         name, *marks, _ = self._names(generation)
         come = _stand(self._graph.link.read("MGET", *marks)).come
         size = int(self._graph.link.read("VCARD", name) or 0)
@@ -291,7 +291,7 @@ def cosines(query: bytes, rows: Sequence[Row]) -> dict[int, float]:
 
 
 def _all_bytes(written: Sequence[str]) -> list[bytes]:
-    """What is no vector is as wide as none, and so compared with nothing."""
+    """Return vectors as bytes; one that is none becomes empty, and so is compared with nothing."""
     try:
         return list(map(a2b_base64, written))
     except ValueError:

@@ -29,13 +29,13 @@ def _tokeniser() -> apsw.Connection:
 
 
 def terms_of(text: str, extra: str = "") -> str:
-    """What the full text of a chunk holds."""
+    """Return the full text of a chunk."""
     stems = _stems(f"{text} {extra}" if extra else text)
     return " ".join([*stems, *_pairs(text), *_pairs(extra)])
 
 
 def sought_by(terms: str) -> dict[str, Any]:
-    """What a chunk with these terms keeps of them."""
+    """Return the properties that a chunk with these terms keeps of them."""
     return {"terms": terms, "length": length_of(terms)}
 
 
@@ -63,7 +63,7 @@ def _said(word: str) -> str:
 
 
 def terms_of_word(word: str) -> Sequence[str]:
-    """What a chunk that has this word has among its terms."""
+    """Return the terms that a chunk with this word has."""
     if _is_unspaced(word) and len(word) > 1:
         return [word[at : at + 2] for at in range(len(word) - 1)]
     return [stem for stem in _stems(word) if _LETTERS.fullmatch(stem)]
@@ -101,5 +101,5 @@ def _stems(text: str) -> list[str]:
 
 
 def told(relation_key: str) -> str | None:
-    """What a relation is found by that is no code: its kind, as an index finds how it begins."""
+    """Return the kind of a relation that is no code, in the form that an index finds; None for code."""
     return None if relation_key in CODE_KINDS else relation_key

@@ -19,7 +19,7 @@ from memsweep.store.workspace_events import from_fields
 
 
 def waiting_in(entry: Mapping[str, str]) -> list[Any]:
-    """What the entry of a live workspace has yet to pass on."""
+    """Return the events that the entry of a live workspace has yet to pass on."""
     found = json.loads(entry.get("events", "[]"))
     return found if isinstance(found, list) else []
 

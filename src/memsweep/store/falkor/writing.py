@@ -61,7 +61,7 @@ def encoded(vector: bytes) -> str:
 
 
 def about(new: NewMemory) -> list[Query]:
-    """What adding it will have to know."""
+    """Return the queries that adding it will need."""
     named, by_rule = _names_of(new.mentions, new.facts)
     names = {"names": keys_of(named)}
     return [

@@ -13,7 +13,7 @@ DAMAGED = "damaged"
 
 
 def place(path: Path, kind: str, what: str, ending: str) -> Path:
-    """Where something of a database file goes."""
+    """Return the place of something set aside from a database file."""
     return path.with_name(f"{path.stem}.{kind}-{what}{ending}")
 
 

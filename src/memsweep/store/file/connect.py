@@ -105,7 +105,7 @@ def exists(path: Path) -> bool:
 
 
 def inode(path: Path) -> int | None:
-    """Which file a path leads to now; None if there is none."""
+    """Return the inode that a path leads to now; None if there is none."""
     try:
         return path.stat().st_ino
     except (FileNotFoundError, NotADirectoryError):
@@ -409,7 +409,7 @@ _PAUSES = (0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.025, 0.025, 0.05, 0.1)
 
 
 class Kept(Protocol):
-    """What a process keeps of a file in memory, as long as it has a connection to it."""
+    """The memory that a process keeps of a file, as long as it has a connection to it."""
 
     def held_bytes(self) -> int: ...
 
@@ -563,7 +563,7 @@ def _close(db: apsw.Connection) -> None:
 
 
 def most_connections(descriptors: float) -> int:
-    """How many connections fit into half of the descriptors of a process; the first one of a file takes five."""
+    """Return how many connections fit into half of a process's descriptors; the first one of a file takes five."""
     return int(min(64, max(8, descriptors / 12)))
 
 

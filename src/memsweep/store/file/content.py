@@ -1,4 +1,4 @@
-"""What is in a file that is read under guard: its schema compared, its rows looked at one by one, its digest."""
+"""Read a file under guard: compare its schema, look at its rows one by one, compute its digest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OUTSIDE = {"vector_stage", shape.SEAL[1]}
 
 
 class Content:
-    """What is in a guarded file."""
+    """The content of a guarded file."""
 
     def __init__(self, there: Guarded, path: Path) -> None:
         self._there, self._db, self._path = there, there.db, path
@@ -37,11 +37,11 @@ class Content:
 
     @property
     def tables(self) -> list[Table]:
-        """Those whose rows are the workspace, in the order in which they are read."""
+        """Return the tables whose rows are the workspace, in the order in which they are read."""
         return [table for table in self._tables() if self._is_content(table)]
 
     def sealed(self) -> dict[str, Any]:
-        """What the seal says. Its table is looked at first, for anything may have that name."""
+        """Return the seal. Its table is looked at first, for anything may have that name."""
         seals = [thing for thing in self._things if thing.name == shape.SEAL[1]]
         if not seals or seals[0] not in shape.shape_of(len(WORKSPACE_MIGRATIONS)).allowed[shape.SEAL]:
             raise NotSound("it has no seal")

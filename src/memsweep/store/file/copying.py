@@ -59,7 +59,7 @@ def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
 
 
 def _drop_strangers(db: apsw.Connection) -> None:
-    """What only the original needs."""
+    """Drop what only the original needs."""
     db.execute(rows_sql.DROP_MARKS)
     for thing in shape.strangers(shape.things(db), len(WORKSPACE_MIGRATIONS)):
         db.execute(care_sql.drop_thing(thing.kind, thing.name))  # a restore would refuse them

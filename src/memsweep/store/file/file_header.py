@@ -7,7 +7,7 @@ _MAGIC = b"SQLite format 3\0"
 
 
 def problem(head: bytes, size: int) -> str:
-    """What a backup of ours would not have; empty if nothing. SQLite itself believes more than this."""
+    """Return what a backup of ours would not have; empty if nothing. SQLite itself believes more than this."""
     if len(head) < SIZE or not head.startswith(_MAGIC):
         return "it does not begin as an SQLite file does"
     page_size = _page_size(head)

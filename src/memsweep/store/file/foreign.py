@@ -29,7 +29,7 @@ _COPIES = 2  # the file as it came, and the file that is made of it
 
 
 class Taken(NamedTuple):
-    """What was taken in: the seal of the backup, and a digest of its rows alone."""
+    """The result of taking in a backup: its seal, and a digest of its rows alone."""
 
     seal: Seal
     rows: str

@@ -1,4 +1,4 @@
-"""Which invariants of a workspace file do not hold. Reads only."""
+"""Find the invariants of a workspace file that do not hold. Reads only."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def examine(
 
 
 def examine_pages(db: apsw.Connection) -> list[Finding]:
-    """What is wrong with the file itself, whatever stands in it."""
+    """Return the findings about the file itself, whatever stands in it."""
     return [*_pages(db), *_structure(db)]
 
 
@@ -91,7 +91,7 @@ def changed_plans(db: apsw.Connection) -> Iterator[tuple[int, str]]:
 
 @functools.cache
 def expected_structure() -> Structure:
-    """What the migrations make of an empty file."""
+    """Return the structure that the migrations make of an empty file."""
     db = apsw.Connection(":memory:")
     for migration in WORKSPACE_MIGRATIONS:
         db.execute(migration)

@@ -31,14 +31,14 @@ _SALTS_AT = 16
 
 
 class Mark(NamedTuple):
-    """What a database had: the salts of its log, the committed frames in it, the rows that were ever made."""
+    """The state of a database: the salts of its log, the committed frames in it, the rows that were ever made."""
 
     salts: bytes
     frames: int
     rows: int
 
     def has_lost(self, now: Mark) -> bool:
-        """Whether a database that was so far once, and is so far `now`, has lost something."""
+        """Return whether a database that was so far once, and is so far `now`, has lost something."""
         same_log = self.salts == now.salts != _NO_LOG
         return now.rows < self.rows or (same_log and now.frames < self.frames)
 
@@ -105,7 +105,7 @@ def _warn(said: str) -> None:
 
 
 def _is_set_back(path: Path, mark: Mark, now: Mark) -> bool:
-    """Whether the log is whole, and only to be begun anew: all of it is in the file, but it could not be cut."""
+    """Return whether the log is only to be begun anew: all of it is in the file, but it could not be cut."""
     return now.frames == 0 and now.rows >= mark.rows and wal.committed_frames(Path(f"{path}-wal")) >= mark.frames
 
 
@@ -140,7 +140,7 @@ class Loss(NamedTuple):
 
 
 def losses(path: Path) -> list[Loss]:
-    """What was noticed of a database file and has not been acknowledged by a repair."""
+    """Return the losses of a database file that no repair has acknowledged."""
     found = []
     for file in aside.all_of(path, aside.LOST_LOG, ".json"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -182,7 +182,7 @@ def _state_of(db: apsw.Connection, path: Path) -> Mark | None:
 
 
 def _state(db: apsw.Connection, log: int, is_counted: bool) -> Mark | None:
-    """How far the database is; None if its log was begun anew in between, or there can be none."""
+    """Return how far the database is; None if its log was begun anew in between, or there can be none."""
     before = _salts(log)
     frames, _ = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     if before != _salts(log) or frames < 0:
@@ -205,7 +205,7 @@ def _open_log(path: Path) -> int:
 
 
 def _salts(log: int) -> bytes:
-    """Which log it is: SQLite changes the salts whenever it begins at the front again."""
+    """Return the salts of the log: SQLite changes them whenever it begins at the front again."""
     found = os.pread(log, len(_NO_LOG), _SALTS_AT) if log >= 0 else b""
     return found if len(found) == len(_NO_LOG) else _NO_LOG
 

@@ -21,7 +21,7 @@ CHANGES_VECTORS = frozenset({"values", "vectors", "vector_files"})
 
 
 class Mended(NamedTuple):
-    """What could not be saved, and the ids of the memories and entities that are not as they were."""
+    """The result of a repair: what could not be saved, and the ids of changed memories and entities."""
 
     lost: list[str]
     ids: tuple[str, ...]
@@ -52,7 +52,7 @@ def note(
 
 
 def repaired(cure: str, found: Sequence[Finding], actor: str, now: datetime, ids: tuple[str, ...] = ()) -> AuditEvent:
-    """What the log says of a cure."""
+    """Return the log's event about a cure."""
     return AuditEvent(now, actor, "repair", cure, {each.invariant: each.count for each in found}, ids=ids)
 
 

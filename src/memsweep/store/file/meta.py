@@ -1,4 +1,4 @@
-"""What a workspace file says of itself."""
+"""The description that a workspace file has of itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does not fit in a row, and what to write instead, by the table of columns. Pure."""
+"""Find the values that do not fit in a row, and their replacements, by the table of columns. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def misfits(table: str, row: Row) -> list[str]:
 
 
 def mended(table: str, row: Row, wrong: list[str], key: int, now: int) -> dict[str, Any] | None:
-    """What to write into a row instead of what is wrong in it; None if the row means nothing without."""
+    """Return the new values of a row in place of wrong ones; None if the row means nothing without."""
     columns = _columns(table, row)
     sound = {name: value for name, value in row.items() if name not in wrong} | {"rowid": key, "now": now}
     values: dict[str, Any] = {}

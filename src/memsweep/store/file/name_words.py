@@ -13,7 +13,7 @@ for _sign in SIGNS:
 
 
 def _behind_the_first(text: str) -> str:
-    """What follows the first space; empty where there is none."""
+    """Return SQL for the text behind the first space; empty where there is none."""
     return f"substr({text}, instr({text} || ' ', ' ') + 1)"
 
 

@@ -1,4 +1,4 @@
-"""Which memories and entities something changes, whatever statements it consists of.
+"""Note the memories and entities that something changes, whatever statements it consists of.
 
 Triggers of the connection alone note their ids; the file never has them. They end with the transaction if that fails.
 """

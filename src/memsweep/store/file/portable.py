@@ -95,7 +95,7 @@ def file_of(path: Path, rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> Iter
 
 
 def _definition(index: str) -> str:
-    """What the migrations say of it."""
+    """Return the definition of an index in the migrations."""
     return next(thing.definition for (_, name), thing in health.expected_structure().items() if name == index)
 
 
@@ -118,7 +118,7 @@ def stream(db: apsw.Connection, statement: str) -> Iterator[Row]:
 
 
 def count(db: apsw.Connection) -> int:
-    """How many rows there are that stand for themselves."""
+    """Count the rows that stand for themselves."""
     return sum(one(db, rows_sql.count(table)) for table in rows_sql.TABLES if table not in DERIVED)
 
 
@@ -127,6 +127,6 @@ def highest_key(db: apsw.Connection) -> int:
 
 
 def workspace_of(db: apsw.Connection) -> dict[str, Any]:
-    """What a file says of itself."""
+    """Return the description that a file has of itself."""
     keys = ("workspace", "description", "created_at", "model")
     return {key: found[0] for key in keys if (found := db.execute(meta_sql.GET_META, (key,)).fetchone())}

@@ -1,4 +1,4 @@
-"""What a value of a column must be before it is taken from a file that we did not write. Pure.
+"""Check the values of a column before they are taken from a file that we did not write. Pure.
 
 Only what SQLite or this program could not live with is refused here: another kind of value, a number that leaves
 no room for the next key, a hash of another length. Whether the rows make sense together is for the doctor.
@@ -53,7 +53,7 @@ class Table:
 
     @property
     def row_key(self) -> int | None:
-        """Where the integer is that is the row's own number; None if there is none."""
+        """Return the place of the integer that is the row's own number; None if there is none."""
         keys = [place for place, column in enumerate(self.columns) if column.key]
         return keys[0] if len(keys) == 1 and self.columns[keys[0]].kind.lower() == "integer" else None
 
@@ -70,7 +70,7 @@ class RowRules:
         self._lengths = [(places[where], length) for where, length in lengths.items() if where in places]
 
     def problem(self, row: Sequence[Any]) -> str:
-        """What is wrong with a row; empty if nothing is."""
+        """Return the problem of a row; empty if there is none."""
         for place, kinds in enumerate(self._kinds):
             if type(row[place]) not in kinds:
                 return self._at(place, f"{_NAMES[type(row[place])]} instead of {_NAMES[kinds[0]]}")
@@ -89,7 +89,7 @@ class RowRules:
 
 
 def meta_problem(meta: Mapping[Any, Any]) -> str:
-    """What is wrong with what a file says of itself: this is used before a doctor can look at it."""
+    """Return the problem of a file's description of itself: this is used before a doctor can look at it."""
     for key in ("created_at", "deleted_at", "vector_generation"):
         value = meta.get(key)
         if value is not None and (type(value) is not int or not _EARLIEST <= value <= _LATEST):
@@ -103,7 +103,7 @@ def meta_problem(meta: Mapping[Any, Any]) -> str:
 
 
 def dimension_of(meta: Mapping[Any, Any]) -> int | None:
-    """How many bytes a vector has; None if that is not known or not said as we say it."""
+    """Return the bytes of a vector; None if that is not known or not written as we write it."""
     try:
         model = json.loads(meta.get("model") or "")
     except (TypeError, ValueError, RecursionError):
@@ -115,7 +115,7 @@ def dimension_of(meta: Mapping[Any, Any]) -> int | None:
 
 
 def sequence_problem(rows: Sequence[Sequence[Any]], known: frozenset[str]) -> str:
-    """What is wrong with the numbers that were given out last."""
+    """Return the problem of the numbers that were given out last; empty if there is none."""
     names = [row[0] for row in rows]
     if len(set(names)) < len(names) or not known.issuperset(names):
         return "a table that gives out no numbers, or one twice"

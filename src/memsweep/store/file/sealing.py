@@ -41,7 +41,7 @@ def private(path: Path) -> Iterator[apsw.Connection]:
 
 
 def checked(values: dict[str, Any]) -> dict[str, Any]:
-    """What a seal says, if it is one; of a newer one only what it takes to refuse it by name."""
+    """Return the values of a seal, if it is one; of a newer one only what it takes to refuse it by name."""
     if isinstance(number := values.get("format"), int) and number > FORMAT:
         return {"format": number, "schema": 0, "version": str(values.get("version"))}
     if values.keys() != _KINDS.keys() or any(type(values[name]) is not kind for name, kind in _KINDS.items()):

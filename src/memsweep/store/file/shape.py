@@ -1,4 +1,4 @@
-"""What the schema of a file may be, for every version that has a migration, object by object."""
+"""The schema that a file may have, for every version that has a migration, object by object."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Thing(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What files of one version have: how each object may be defined, which ones must be there, which hold rows."""
+    """The schema of files of one version: the allowed definitions, the required objects, those that hold rows."""
 
     allowed: Mapping[Key, frozenset[Thing]]
     required: frozenset[Key]
@@ -74,7 +74,7 @@ def things(db: apsw.Connection) -> list[Thing]:
 
 
 def strangers(there: Iterable[Thing], version: int) -> list[Thing]:
-    """What no version of memsweep has made, in an order in which it can be dropped: virtual tables before their own."""
+    """Return the objects that no version of memsweep has made, in an order in which they can be dropped."""
     allowed = shape_of(version).allowed
     unknown = (thing for thing in there if thing.key not in allowed and thing.definition)
     return sorted(unknown, key=lambda thing: _DROPPED.index(thing.kind) + (not thing.is_virtual))

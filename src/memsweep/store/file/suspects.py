@@ -13,7 +13,7 @@ SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError,
 
 
 def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
-    """What is damaged in a file, if that may be why reading it failed."""
+    """Return the damage in a file, if that may be why reading it failed."""
     from memsweep.store.file import values  # late: it knows every column, and hardly any file is damaged
 
     return values.explain(db, path)

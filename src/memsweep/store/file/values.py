@@ -45,7 +45,7 @@ def find(db: apsw.Connection) -> Iterator[Damaged]:
 
 
 def name_of(db: apsw.Connection, damaged: Damaged) -> str:
-    """Whose it is as people know it: the id of the memory if there is one, else its own."""
+    """Return the id of the damaged value's memory if there is one, else its own: as people know it."""
     owner = None
     if damaged.table in values_sql.OWNERS:
         column, statement = values_sql.OWNERS[damaged.table]
@@ -61,7 +61,7 @@ def place_of(db: apsw.Connection, damaged: Damaged) -> str:
 
 
 def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
-    """What is damaged in a file, if that may be why reading it failed."""
+    """Return the damage in a file, if that may be why reading it failed."""
     try:
         places = [place_of(db, damaged) for damaged in find(db)] or _damaged_structure(db)
     except apsw.Error as error:
@@ -76,7 +76,7 @@ def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
 
 
 def _damaged_structure(db: apsw.Connection) -> list[str]:
-    """What the rows do not show: an index, say, that finds what is not there."""
+    """Return the damage that rows do not show: an index, say, that finds what is not there."""
     lines = [line for (said,) in db.execute("pragma integrity_check(1)") for line in str(said).splitlines()]
     return [f"the file ({line})" for line in lines if line != "ok" and not line.startswith("***")]
 

@@ -12,7 +12,7 @@ _WORD = 0xFFFFFFFF
 
 
 def committed_frames(path: Path) -> int:
-    """How many frames there are up to the last commit before the log ends or is damaged."""
+    """Return the number of frames up to the last commit before the log ends or is damaged."""
     try:
         with path.open("rb") as log:
             head = log.read(_HEADER.size)

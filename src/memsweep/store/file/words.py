@@ -65,17 +65,17 @@ def _both_ends(query: str) -> str:
 
 
 def is_small(chunks: int) -> bool:
-    """Whether words are counted for every query, since that takes no time."""
+    """Return whether words are counted for every query, since that takes no time."""
     return chunks <= _SMALL
 
 
 def needs_counts(words: Sequence[str], chunks: int) -> bool:
-    """Whether some of the words have to be left out, which depends on how many chunks have them."""
+    """Return whether some words must be left out, which depends on how many chunks have them."""
     return not is_small(chunks) or len(words) > MAX_WORDS
 
 
 def depth_of(depth: int, chunks: int) -> int:
-    """How many the words hand in: the more chunks, the more rivals a hit has that it beats narrowly."""
+    """Return how many the words hand in: the more chunks, the more rivals a hit has that it beats narrowly."""
     return max(depth, min(_DEEPEST * depth, chunks // _RIVALS))
 
 

@@ -1,1 +1,1 @@
-"""What an engine offers, by feature: small protocols, those of a transaction included."""
+"""The ports of an engine, by feature: small protocols, those of a transaction included."""

@@ -1,4 +1,4 @@
-"""What the doctor, backups and copies ask of an engine."""
+"""The port of the doctor, backups and copies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Keeper(Protocol):
         """Mend one kind of finding in one transaction, and note it in the audit log; what could not be saved."""
 
     def explain(self) -> StoreCorrupt | None:
-        """What is damaged, if that may be why something failed that should not fail."""
+        """Return the damage, if that may be why something failed that should not fail."""
 
     def names(self) -> list[EntityName]:
         """Of every live entity, its other names included."""

@@ -1,4 +1,4 @@
-"""What the collector asks of a workspace."""
+"""The port of the collector."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class LiveRow(NamedTuple):
 
 
 class Around(NamedTuple):
-    """What holds entities: the live memories that mention them, and the live relations at them with their ends."""
+    """The holders of entities: live memories that mention them, and live relations with their ends."""
 
     mentions: Sequence[tuple[int, int]] = ()
     """Entity and memory."""
@@ -44,7 +44,7 @@ class Described(NamedTuple):
 
 class ItemReads(Protocol):
     def survey(self, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
-        """What the strategies must see, at one moment."""
+        """Return all that the strategies must see, at one moment."""
 
     def find(self, item_id: str) -> tuple[Kind, int, str | None] | None:
         """The kind and the key of a memory or an entity, and the receipt that holds it if it is in the trash."""
@@ -67,10 +67,10 @@ class ItemReads(Protocol):
         """Live memories with the text of one of these."""
 
     def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
-        """How many are live."""
+        """Return how many are live."""
 
     def count_words(self, words: Collection[str]) -> dict[str, int]:
-        """How many chunks have each of these words, as the full text sees it."""
+        """Return how many chunks have each of these words, as the full text sees it."""
 
     def with_any_word(self, words: Collection[str]) -> set[int]:
         """Live memories, no files of code, of which a chunk has one of these words."""
@@ -87,13 +87,13 @@ class ItemReads(Protocol):
 
 class ItemRows(ItemReads, Protocol):
     def live(self, wanted: Keys) -> dict[tuple[Kind, int], LiveRow]:
-        """Those of these that are live; chunks have no version."""
+        """Return those of these that are live; chunks have no version."""
 
     def last_seen(self, memories: Collection[int]) -> dict[int, int]:
         """When those that are live were last seen, as a survey says it."""
 
     def superseded(self, memories: Collection[int]) -> set[int]:
-        """Those of these that a live memory supersedes."""
+        """Return those of these that a live memory supersedes."""
 
     def ids(self, wanted: Keys) -> dict[tuple[Kind, int], str]:
         """Their ids, live or in the trash."""

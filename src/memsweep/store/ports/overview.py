@@ -1,4 +1,4 @@
-"""What is in a workspace, listed and counted."""
+"""The port of lists and counts of a workspace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Overview(Protocol):
         """By key, the newest first, of those below a key; None for one that is damaged."""
 
     def count(self, asked: ListFilters) -> int:
-        """How many memories pass."""
+        """Count the memories that pass."""
 
     def counts(self, first_day: int) -> RawCounts:
         """Of the live memories, at one moment; by day from one on, which is counted from 1970."""

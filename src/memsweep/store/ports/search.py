@@ -1,4 +1,4 @@
-"""What search asks of a workspace."""
+"""The port of search."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SearchIndex(Protocol):
         """Another one whenever what can be found has changed: as it is now, or as the last search has seen it."""
 
     def smaller_kind(self) -> Kind | None:
-        """Which there are fewer of, memories or files of code; None where there is only one of the two."""
+        """Return the kind with fewer items, memories or files of code; None where there is only one of the two."""
 
     def statements_about(self, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int) -> list[Statement]:
         """Facts of which an end or the relation is asked for: those first of which most parts are, then the newest.
@@ -47,10 +47,10 @@ class SearchIndex(Protocol):
         """The keys of the live chunks at these places that pass the filters."""
 
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
-        """Where these chunks are from."""
+        """Return the owners of these chunks."""
 
     def count_held_back(self, back: HeldBack) -> int:
-        """How many live memories are in quarantine."""
+        """Return how many live memories are in quarantine."""
 
     def passages(self, keys: Sequence[int]) -> Passages: ...
 

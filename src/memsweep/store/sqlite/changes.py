@@ -24,7 +24,7 @@ from memsweep.store.trash import Clash, Clashes, SameText, Trash
 
 
 class SqliteReads(WorkspaceReads):
-    """What is there at one moment."""
+    """The rows of a file at one moment."""
 
     def __init__(self, db: apsw.Connection) -> None:
         super().__init__(SqliteRows(db))

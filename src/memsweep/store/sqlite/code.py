@@ -225,7 +225,7 @@ def _write_mentions(db: apsw.Connection, memory: int, wanted: set[tuple[int, int
 
 
 def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], names: FileNames, now: int) -> set[int]:
-    """What the file states now; the keys of what it states no more."""
+    """Write what the file states now; return the keys of what it states no more."""
     ends = [(link, names.key(link.subject), names.key(link.object)) for link in links]
     rows = [
         (names.new_id("rel"), *keys, link.relation, name_key(link.relation), now, now, now, names.origin)
@@ -243,7 +243,7 @@ def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], na
 
 
 def _settle(db: apsw.Connection, unstated: set[int]) -> None:
-    """What no live file states any more goes to the trash with those that do, or is gone."""
+    """Move what no live file states any more to the trash with those that do, or free it."""
     found: dict[int, Unstated] = {}
     for key, explicit, trash, memory, holder in db.execute(sql.WHO_STATES, (json.dumps(sorted(unstated)),)):
         known = found.setdefault(key, Unstated(key, bool(explicit), trash))

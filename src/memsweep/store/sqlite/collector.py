@@ -58,7 +58,7 @@ class SqliteCollector:
             return [_trashed(db, item) for item in rows], one(db, count, of if receipt_id is not None else ())
 
     def wipe(self, done: str, *, freed: bool = True) -> list[str]:
-        """What was freed is zeroed in the pages of the file; the log and the vector files still have it.
+        """Zero what was freed in the pages of the file; the log and the vector files still have it.
 
         The transaction has ended by now, so an error must say first what was `done`.
         """

@@ -166,7 +166,7 @@ class SqliteEngine:
             ]
 
     def count_deleted(self, before: datetime) -> int:
-        """How many workspaces were deleted up to a moment and are not freed yet."""
+        """Return how many workspaces were deleted up to a moment and are not freed yet."""
         if not self._has_registry():
             return 0
         with self._registry.connection() as db:
@@ -263,7 +263,7 @@ class SqliteEngine:
         return unknown_workspace(workspace_id, (each.id for each in self.workspaces()), self.deleted_workspaces())
 
     def _has_registry(self) -> bool:
-        """Whether there is one, or there are files to make it from; if not, reading leaves the disk alone."""
+        """Return whether there is a registry or files to make it from; if not, reading leaves the disk alone."""
         found = inode(self._registry_file)
         if found != self._registry_inode:
             self.__dict__.pop("_registry", None)  # it was removed or replaced: the open one leads nowhere
@@ -288,7 +288,7 @@ def _text(found: Any) -> str | None:
 
 
 def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
-    """How many memories a file has, and its line in the registry; None if it is deleted or was never ready."""
+    """Return the number of memories of a file, and its line in the registry; None if deleted or never ready."""
     with plain_errors(file), connected(file, WORKSPACE_MIGRATIONS, lambda db: None) as db:
         name, description, created_at, deleted_at = (
             one(db, meta_sql.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")

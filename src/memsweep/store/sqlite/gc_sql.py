@@ -1,4 +1,4 @@
-"""What the collector's rules must see: statements. Pure text; values are always bound."""
+"""The statements that show the collector's rules what they must see. Pure text; values are always bound."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ _MORE_LOOKS = 2
 
 
 class _Entry(NamedTuple):
-    """What the registry says of a file."""
+    """An entry of the registry about a file."""
 
     name: str
     file: str
@@ -41,7 +41,7 @@ class _Entry(NamedTuple):
 
 
 class _Facts(NamedTuple):
-    """What a file says of itself."""
+    """The description that a file has of itself."""
 
     name: str
     description: str
@@ -62,7 +62,7 @@ class SqliteHomeKeeper:
         self._intents = intents
 
     def examine(self) -> list[Finding]:
-        """What is wrong at every look: others make, delete and restore workspaces while this one looks at files."""
+        """Return what is wrong at every look: others make, delete and restore workspaces meanwhile."""
         if not exists(self._folder):
             return []
         if damaged := rescue.damaged_rows(self._registry()):
@@ -125,7 +125,7 @@ class SqliteHomeKeeper:
         return dataclasses.replace(restored, notes=tuple(progress.notes) if progress else ())
 
     def _entries(self) -> tuple[list[_Entry], set[str]]:
-        """What the registry says, and the files that somebody is at work on, at one moment."""
+        """Return the registry, and the files that somebody is at work on, at one moment."""
         with self._registry().reading() as db:
             rows: Iterable[Any] = db.execute(care_sql.ALL_WORKSPACES)
             return [_Entry._make(row) for row in rows], self._intents.pending(db)
@@ -171,7 +171,7 @@ def _writing(path: Path) -> Iterator[apsw.Connection]:
 
 
 def _what_is_wrong(entry: _Entry, path: Path) -> str:
-    """Which invariant an entry of the registry breaks; of a deleted one, the file may be gone."""
+    """Return the invariant that an entry of the registry breaks; of a deleted one, the file may be gone."""
     if not exists(path):
         return "" if entry.deleted_at else "file_missing"
     facts = _look(path)
@@ -201,7 +201,7 @@ def _look(path: Path) -> _Facts | None:
 
 
 def _said(db: apsw.Connection, key: str, kind: type, otherwise: Any) -> Any:
-    """What a file says of itself; what is damaged is as good as nothing here."""
+    """Return a value that a file says of itself; a damaged one counts as none."""
     try:
         found = one(db, meta_sql.GET_META, (key,))
     except UnicodeDecodeError:

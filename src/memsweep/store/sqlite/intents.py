@@ -1,4 +1,4 @@
-"""What is about to be done to workspace files, written down first, so that a process that dies leaves nothing behind.
+"""Write down what is about to be done to workspace files, so that a process that dies leaves nothing behind.
 
 An intent is a row of the registry: a file, and what has to be done to it unless its owner gets any further. The owner
 is one operation of one process. It holds a lock of its own until it is done, and the system lets go of that lock when
@@ -143,7 +143,7 @@ class Intents:
 
     @contextlib.contextmanager
     def _if_dead(self, owner: str) -> Iterator[bool]:
-        """Whether the owner has ended; if so, nobody else finishes its work meanwhile."""
+        """Yield whether the owner has ended; if so, nobody else finishes its work meanwhile."""
         from filelock import Timeout
 
         if not _OWNER.fullmatch(owner):

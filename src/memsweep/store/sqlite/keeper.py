@@ -38,7 +38,7 @@ class SqliteKeeper:
         self._vectors = vectors
 
     def examine(self) -> list[Finding]:
-        """What is wrong at two looks: a read that the disk refused for once looks like damage, too."""
+        """Return what is wrong at two looks: a read that the disk refused for once looks like damage, too."""
         try:
             found = self._look()
             again = {each.invariant: each for each in self._look()} if found else {}

@@ -1,4 +1,4 @@
-"""Who said memories and who updated them: statements. Pure text; values are always bound, sets of keys JSON lists."""
+"""Statements of the acts of memories. Pure text; values are always bound, sets of keys JSON lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who said memories and who updated them. Inside the caller's transaction."""
+"""The acts of memories, inside the caller's transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things came from: statements. Pure text; values are always bound."""
+"""Statements of origins. Pure text; values are always bound."""
 
 from __future__ import annotations
 

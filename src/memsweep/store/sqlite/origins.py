@@ -1,4 +1,4 @@
-"""Where things came from. Inside the caller's transaction."""
+"""The origins of rows, inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memsweep.store.sqlite import origin_sql
 
 
 def origin_key(db: apsw.Connection, origin: Origin) -> int | None:
-    """What rows refer to it by: it is stored once. Nothing for one that is not known."""
+    """Return the key by which rows refer to an origin: it is stored once. None for an unknown one."""
     if origin == UNKNOWN:
         return None
     values = asdict(origin)

@@ -1,4 +1,4 @@
-"""What lists and counts memories: statements. Pure text; values are always bound.
+"""Statements that list and count memories. Pure text; values are always bound.
 
 `memory_by_number` has all that a filter asks for, in the order of listings: no text is read but those that are shown.
 """

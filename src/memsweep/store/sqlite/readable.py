@@ -1,4 +1,4 @@
-"""Whether the disk gives a database file back, whatever stands in it."""
+"""Check that the disk gives a database file back, whatever stands in it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BYTES_A_READ = 1 << 20
 
 
 def refusal(path: Path) -> str:
-    """What the disk says when a database file and its log are read from end to end; empty if it reads all of them.
+    """Return the disk's error when a database file and its log are read to the end; empty if it reads all.
 
     SQLite's own checks do not tell: a page that cannot be read is to them a row that an index does not have.
     """

@@ -1,4 +1,4 @@
-"""What a workspace file says of itself, beside the records of every engine. Inside the caller's transaction."""
+"""The records of a workspace file about itself, beside those of every engine. Inside the caller's transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a repair does for the home: damaged rows of the registry, and workspace files that need a new file."""
+"""Repair the home: damaged rows of the registry, and workspace files that need a new file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def mend_registry(registry: Pool, folder: Path, now: int) -> list[str]:
 
 
 def said(path: Path, key: str) -> Any:
-    """What a workspace file says of itself; None if it does not, or what it says is damaged."""
+    """Return a value that a workspace file says of itself; None if it is missing or damaged."""
     try:
         with as_it_is(path) as db:
             found = one(db, meta_sql.GET_META, (key,))

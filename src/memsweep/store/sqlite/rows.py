@@ -32,7 +32,7 @@ _KEYS = "(select value from json_each(?))"
 
 
 class _Beside(NamedTuple):
-    """What a file keeps beside the rows of a thing: statements, each with their keys as a list."""
+    """Statements for what a file keeps beside the rows of a thing, each with their keys as a list."""
 
     columns: frozenset[str] = frozenset()
     """Those that it is made of."""
@@ -404,7 +404,7 @@ def _look(view: View, shape: Shape) -> tuple[str, ReadView]:
 
 @cache
 def _tally(view: View, by: tuple[str, ...], sums: tuple[str, ...], shape: Shape) -> str:
-    """Where no file is asked for, of an index in which no text stands."""
+    """Return a statement of counts; where no file is asked for, over an index in which no text stands."""
     joins = _joins(view, (*by, *sums, *(name for name, _ in shape)))
     start = f"memory{joins}" if joins else "memory indexed by memory_by_number"
     summed = "".join(f", total({_at(view, name)})" for name in sums)

@@ -29,14 +29,14 @@ _FATAL = {"file_damaged", "table_changed"}
 
 
 class Saved(NamedTuple):
-    """How many rows of each table were saved, and of how many it is known that they were not."""
+    """The number of saved rows of each table, and of those known to be lost."""
 
     rows: dict[str, int]
     lost: dict[str, int]
 
 
 def is_broken(path: Path) -> bool:
-    """Whether a file cannot be mended where it is. Of one that the disk does not give back, that is not known."""
+    """Return whether a file cannot be mended in place. Of one that the disk does not give back, that is unknown."""
     with plain_errors(path):
         return _seems_broken(path) and _seems_broken(path) and not refusal(path)
 

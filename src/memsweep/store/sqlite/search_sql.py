@@ -1,4 +1,4 @@
-"""What a search asks of the file. Pure text; values are always bound."""
+"""Statements of a search. Pure text; values are always bound."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ SMALLER_KIND = f"""
 
 
 def condition(filters: Filters) -> tuple[str, list[Any]]:
-    """What a hit must be, as a condition on `memory` and `chunk`, with its values. Staleness is not part of it."""
+    """Return the filters as a condition on `memory` and `chunk`, with its values, but for staleness."""
     parts: list[str] = []
     values: list[Any] = []
     if filters.tags:
@@ -158,7 +158,7 @@ def expired_by(filters: Filters) -> int | None:
 
 
 class Hidden(NamedTuple):
-    """Whether there is anything stale, superseded or expired."""
+    """Flags that say whether there is anything stale, superseded or expired."""
 
     stale: bool
     superseded: bool
@@ -219,7 +219,7 @@ _PLACE = "stream << 32 | stream_position"  # as model.search.place_at makes it
 
 
 def live_of(where: str) -> str:
-    """Which of some chunks are live and pass, with their place and whether they are code.
+    """Return a query for those of some chunks that are live and pass, with their place and whether they are code.
 
     A chunk is in the trash with its memory, which is not looked at where nothing is asked of it.
     """

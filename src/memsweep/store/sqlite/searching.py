@@ -144,7 +144,7 @@ def _by_words(
 def _with_nearest(
     db: apsw.Connection, by_words: Mapping[int, float], cosines: Cosines, filters: Filters, depth: int
 ) -> list[tuple[int, Place | None, int]]:
-    """What the words found and the closest that are live and pass, with their places and whether they are code.
+    """Return what the words found and the closest that are live and pass, with places and whether they are code.
 
     Where many of the closest do not pass, only those that do are looked at.
     """
@@ -165,7 +165,7 @@ def _with_nearest(
 
 
 def _uncounted(db: apsw.Connection) -> HiddenChunks:
-    """What the full text has and does not count; what has expired counts, as no row changes at that moment."""
+    """Return the chunks that the full text has and does not count; expired ones count: no row changes then."""
     some = one(db, search_sql.ANY_STALE) or one(db, superseding_sql.ANY_LINKS)
     return hidden_chunks(db) if some else HiddenChunks([], 0)
 

@@ -1,4 +1,4 @@
-"""Which memories have taken the place of others: statements. Pure text; values are always bound."""
+"""Statements of links between memories and those that took their place. Pure text; values are always bound."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def _graph(
 
 
 def _edges(db: apsw.Connection, needs: Collection[str], entities: Sequence[SurveyedEntity]) -> list[tuple[int, int]]:
-    """Who asks for ways gets every relation; to everyone else it only matters what they connect."""
+    """Return relations. Who asks for ways gets every one; others only what they connect."""
     rows: Iterator[Any] = db.execute(gc_sql.STANDING_EDGES if "statements" in needs else gc_sql.EDGES)
     return list(rows) if "ways" in needs else spanning([entity.key for entity in entities], rows)
 

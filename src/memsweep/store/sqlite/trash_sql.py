@@ -1,4 +1,4 @@
-"""What undoes, lists and frees, and the audit log: statements. Pure text; values are always bound.
+"""Statements that undo, list and free, and of the audit log. Pure text; values are always bound.
 
 Sets of keys are JSON lists.
 """

@@ -207,7 +207,7 @@ def _read(path: Path, dimension: int) -> Part:
 
 
 def _agrees(path: Path, dimension: int, blobs: Iterable[Any]) -> bool:
-    """Whether a file holds every one of these vectors as it is; it may hold more, of chunks that are gone."""
+    """Return whether a file holds every one of these vectors as it is; it may hold more, of chunks that are gone."""
     try:
         part = _read(path, dimension)
     except FileNotFoundError:
@@ -277,7 +277,7 @@ class Cosines(Protocol):
         """The cosines of these; 0 for one that has no vector."""
 
     def among(self, keys: Iterable[int]) -> Cosines:
-        """Those of these keys alone."""
+        """Return the cosines of these keys alone."""
 
 
 def compare(query: bytes, parts: Sequence[Part]) -> Cosines:
@@ -400,7 +400,7 @@ class _Plain:
 
 
 def lengths_of(rows: memoryview, width: int) -> Numbers:
-    """How long each row is; one without a direction is as if endless, so that its cosine with any other is 0."""
+    """Return the length of each row; infinite for one without a direction, so that its cosines are 0."""
     squares = compared(bytes(width), rows, width, "sqeuclidean")
     np = numpy_for(len(squares))
     if np is None:

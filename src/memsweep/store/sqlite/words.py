@@ -1,4 +1,4 @@
-"""Which words of any text to ask the full text for, and scores by them without what is stale or superseded.
+"""Choose the words of a text to ask the full text for, and score by them without stale or superseded chunks.
 
 The full text has that, and counts it; scores are made again only where there is something. It chooses who is looked
 at; this decides.
@@ -54,7 +54,7 @@ def hidden_chunks(db: apsw.Connection) -> HiddenChunks:
 
 
 def totals(db: apsw.Connection) -> tuple[int, int]:
-    """How many chunks and tokens the full text holds. It keeps these numbers itself, at the front of a record."""
+    """Return the number of chunks and tokens of the full text, which it keeps at the front of a record."""
     record: bytes | None = one(db, search_sql.FULL_TEXT_TOTALS)
     numbers = _numbers(record or b"")
     return next(numbers, 0), next(numbers, 0)
@@ -78,7 +78,7 @@ def scores(
 
 
 def having(db: apsw.Connection, words: Sequence[str], hidden: HiddenChunks) -> list[int]:
-    """How many chunks that count have each word."""
+    """Return how many chunks that count have each word."""
     asked = json.dumps([any_of([word]) for word in words])
     return [count for (count,) in db.execute(search_sql.COUNT_LIVE, (as_numbers(hidden.keys), asked))]
 

@@ -144,7 +144,7 @@ def _stream(db: apsw.Connection, memory: int, thread: int | None, chunks: int) -
 def placed(
     db: apsw.Connection, memory: int, thread: int | None, pieces: Sequence[Piece]
 ) -> list[tuple[int | None, int | None]]:
-    """Where new chunks of a memory stand: where they say, if all do and no other does; or at the next places."""
+    """Return the places of new chunks of a memory: the wanted ones if all are free, else the next ones."""
     said = [(piece.stream, piece.stream_position) for piece in pieces]
     if all(place is not None and not one(db, sql.IS_TAKEN, (stream, place, memory)) for stream, place in said):
         return said

@@ -41,7 +41,7 @@ class PlanItemRow(NamedTuple):
 
 
 class SavedReceipt(NamedTuple):
-    """What an operation has done, and what has become of it."""
+    """An operation that was done, and its state now."""
 
     id: Annotated[str, c.uid("rcpt_lost{}")]
     plan_id: Annotated[str | None, c.MAYBE_TEXT.but(stored="plan")]

@@ -19,7 +19,7 @@ class WorkspaceRow(NamedTuple):
 
 
 class Intent(NamedTuple):
-    """What is about to be done to a file, and by whom."""
+    """An intended change of a file, and its owner."""
 
     file: Annotated[str, c.WORD]
     action: Annotated[str, c.WORD]
@@ -27,7 +27,7 @@ class Intent(NamedTuple):
 
 
 class PendingEvent(NamedTuple):
-    """What the audit log of a file has yet to say."""
+    """An event that the audit log of a file has yet to get."""
 
     file: Annotated[str, c.WORD]
     event: Annotated[dict[str, Any], c.OBJECT.but(remedy=f.drop, default=None)]
@@ -35,7 +35,7 @@ class PendingEvent(NamedTuple):
 
 
 class TokenRow(NamedTuple):
-    """Who may come in over HTTP. Nothing is guessed: what is damaged lets nobody in."""
+    """A token for HTTP. Nothing is guessed: a damaged one lets nobody in."""
 
     digest: Annotated[str, c.WORD]
     name: Annotated[str, c.WORD]
