@@ -5,11 +5,13 @@ Operations go by names and texts, so that two workspaces do the same.
 
 import json
 from collections.abc import Callable, Collection
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from memsweep.app import called_by
 from memsweep.collector.collect import CLEAR_PHRASE
+from memsweep.model.origin import Origin
 from tests.faults.pair_world import ALPHA, BEGIN, EVIL, GOOD, GRAPH, Made, NotComparable, NotDone, Taken, World
 from tests.secrets.test_ways_in import AWS
 
@@ -17,6 +19,7 @@ from tests.secrets.test_ways_in import AWS
 
 Operation = Callable[[World, Taken], Made]
 OPERATIONS: dict[str, Operation] = {}
+WITHOUT_RECEIPT: set[str] = set()
 
 
 def _nothing() -> str:
@@ -28,30 +31,10 @@ def operation(act: Operation) -> Operation:
     return act
 
 
-@operation
-def add(w: World, taken: Taken) -> Made:
-    with called_by(EVIL):
-        w.add("added", "It was known that Dan Quill sings for Una Park.")
-    return None
-
-
-@operation
-def add_in_thread(w: World, taken: Taken) -> Made:
-    w.add("threaded", "At last they spoke of Hal Reed.", thread_id="talk")
-    return None
-
-
-@operation
-def add_again(w: World, taken: Taken) -> Made:
-    with called_by(EVIL):
-        w.memory.remember("In spring Hal Reed tunes the pianos of Ida Moss.", tags=["again"], entities=["Dan Quill"])
-    return None
-
-
-@operation
-def supersede(w: World, taken: Taken) -> Made:
-    w.add("third", "The office of Ida Moss is closed.", supersedes=[w.own("second")])
-    return None
+def without_receipt(act: Operation) -> Operation:
+    """One that cannot be undone."""
+    WITHOUT_RECEIPT.add(act.__name__)
+    return operation(act)
 
 
 def _update(label: str, **change: Any) -> Operation:
@@ -75,43 +58,6 @@ def _delete(label: str) -> Operation:
 
 
 OPERATIONS |= {f"delete_{label}": _delete(label) for label in ("dan", "hal", "long", "second", "added")}
-
-
-@operation
-def relate(w: World, taken: Taken) -> Made:
-    with called_by(EVIL):
-        w.memory.graph.relate("Dan Quill", "OWNS", "Viola")
-    return None
-
-
-@operation
-def relate_again(w: World, taken: Taken) -> Made:
-    w.memory.graph.relate("Dan Quill", "OWNS", "Steinway", weight=0.9)
-    return None
-
-
-@operation
-def relate_instead(w: World, taken: Taken) -> Made:
-    w.memory.graph.relate("Dan Quill", "LIVES_IN", "Rome", replaces=True, source=w.own("dan"))
-    return None
-
-
-@operation
-def reinforce(w: World, taken: Taken) -> Made:
-    w.memory.graph.reinforce("Dan Quill", "OWNS", "Steinway", kind="correct", amount=0.2)
-    return None
-
-
-@operation
-def build_graph(w: World, taken: Taken) -> Made:
-    w.memory.graph.build("Dan Quill (Person) -[WORKS_ON]-> Engine (Project)")
-    return None
-
-
-@operation
-def import_graph(w: World, taken: Taken) -> Made:
-    w.memory.graph.load(GRAPH)
-    return None
 
 
 def _meant(w: World, taken: Taken, *names: str) -> tuple[str, ...]:
@@ -159,24 +105,13 @@ OPERATIONS["split_hal"] = _split("Hal Reed", "hal")
 OPERATIONS["split_dan"] = _split("Dan Quill", "dan")
 
 
-def _pin(label: str, pinned: bool = True) -> Operation:
-    def act(w: World, taken: Taken) -> Made:
-        w.memory.pin(w.own(label), pinned)
-
-    return act
-
-
-OPERATIONS["pin_memory"] = _pin("hal")
-
-
-@operation
-def pin_entity(w: World, taken: Taken) -> Made:
+@without_receipt
+def pin_entity(w: World, taken: Taken) -> None:
     found, _ = w.memory.graph.entities("Dan Quill")
     named = [each for each in found if each.name == "Dan Quill"]
     if not named:
         raise NotDone
     w.memory.pin(named[0].id)
-    return None
 
 
 def _named(w: World, view: Any) -> str:
@@ -216,12 +151,6 @@ def graph_prune(w: World, taken: Taken) -> Made:
     return _as_planned(w, w.memory.graph.plan_prune(edge_threshold=0.6, max_age_days=0).id, taken)
 
 
-@operation
-def graph_decay(w: World, taken: Taken) -> Made:
-    w.memory.graph.decay(dry_run=False)
-    return None
-
-
 def _if_all_is_as_it_was(w: World, taken: Taken) -> None:
     """Of what takes everything: it is not the same where there is something else."""
     state = w.state()
@@ -245,37 +174,22 @@ def prune_origin_good(w: World, taken: Taken) -> Made:
     return w.memory.sweep.prune("origin", origin={"session": GOOD.session}, confirm=True, allow_large=True).id
 
 
-@operation
-def release(w: World, taken: Taken) -> Made:
-    w.memory.release(w.own("hal"))
-    return None
-
-
-@operation
-def edit_and_index(w: World, taken: Taken) -> Made:
+@without_receipt
+def edit_and_index(w: World, taken: Taken) -> None:
     w.write("a.py", ALPHA + "\n\ndef delta(x):\n    return alpha(x)\n")
     w.memory.code.index(w.root)
-    return None
 
 
-@operation
-def edit_away(w: World, taken: Taken) -> Made:
+@without_receipt
+def edit_away(w: World, taken: Taken) -> None:
     w.write("b.py", "def beta(x):\n    return alpha(x) * 3\n")
     w.memory.code.index(w.root)
-    return None
 
 
-@operation
-def file_gone(w: World, taken: Taken) -> Made:
+@without_receipt
+def file_gone(w: World, taken: Taken) -> None:
     (w.root / "b.py").unlink(missing_ok=True)
     w.memory.code.index(w.root)
-    return None
-
-
-@operation
-def context_add(w: World, taken: Taken) -> Made:
-    w.memory.context("talk").add([{"segment_id": "s9", "text": "turn 9 of a talk", "type": "message"}])
-    return None
 
 
 def _segments(w: World, taken: Taken, wanted: Collection[str], *, stashed: bool) -> list[str]:
@@ -303,11 +217,10 @@ def context_delete_some(w: World, taken: Taken) -> Made:
     return w.memory.context("talk").prune(ids, strategy="delete", confirm=True).receipt_id
 
 
-@operation
-def context_restore(w: World, taken: Taken) -> Made:
+@without_receipt
+def context_restore(w: World, taken: Taken) -> None:
     if not w.memory.context("talk").restore(["s1"]).restored:
         raise NotDone
-    return None
 
 
 @operation
@@ -320,17 +233,15 @@ def context_clear(w: World, taken: Taken) -> Made:
     return w.memory.context("talk").delete(confirm=True).receipt_id
 
 
-@operation
-def context_pin(w: World, taken: Taken) -> Made:
+@without_receipt
+def context_pin(w: World, taken: Taken) -> None:
     if not w.memory.context("talk").pin(["s1"]).pinned:
         raise NotDone
-    return None
 
 
 # what else the services offer
 
 
-OPERATIONS["unpin_memory"] = _pin("kept", False)
 OPERATIONS["update_to_the_same"] = _update("dan", text="In spring Hal Reed tunes the pianos of Ida Moss.")
 OPERATIONS["update_metadata"] = _update("hal", metadata={"place": "Genoa"})
 OPERATIONS["update_in_order"] = _update("after", text="The talk with Ida Moss and Una Park was over.")
@@ -360,161 +271,84 @@ def delete_several(w: World, taken: Taken) -> Made:
     return _as_planned(w, w.memory.sweep.plan_chosen([w.own(label) for label in ("dan", "twin a", "long")]).id, taken)
 
 
-def _delete_forever(label: str) -> Operation:
-    def act(w: World, taken: Taken) -> Made:
-        w.memory.delete(w.own(label), confirm=True, forever=True)
-
-    return act
-
-
-OPERATIONS |= {f"delete_forever_{label}": _delete_forever(label) for label in ("dan", "hal", "second", "long", "lone")}
-
-
-@operation
-def remove_tombstone(w: World, taken: Taken) -> Made:
+@without_receipt
+def remove_tombstone(w: World, taken: Taken) -> None:
     known = [each.memory_id for each in w.memory.sweep.tombstones() if each.memory_id in w.ids.values()]
     w.memory.sweep.remove_tombstone(known[0] if known else _nothing())
-    return None
 
 
-def _recover(label: str) -> Operation:
-    def act(w: World, taken: Taken) -> Made:
-        w.memory.sweep.recover(w.own(label))
-
-    return act
-
-
-OPERATIONS |= {f"recover_{label}": _recover(label) for label in ("dan", "hal", "long", "second")}
-
-
-@operation
-def recover_entity(w: World, taken: Taken) -> Made:
+@without_receipt
+def recover_entity(w: World, taken: Taken) -> None:
     trashed, _ = w.memory.sweep.trash(limit=200)
     found = [each for each in trashed if each.kind == "entity" and each.name == "Steinway"]
     w.memory.sweep.recover(found[0].id if found else _nothing())
-    return None
 
 
-@operation
-def purge(w: World, taken: Taken) -> Made:
-    w.memory.sweep.purge(0, confirm=True)
-    return None
-
-
-@operation
-def add_elsewhere(w: World, taken: Taken) -> Made:
-    with called_by(EVIL):
-        w.add("elsewhere", "In spring Hal Reed tunes the pianos of Ida Moss.", thread_id="elsewhere")
-    return None
-
-
-@operation
-def supersede_several(w: World, taken: Taken) -> Made:
-    w.add("fourth", "Dan Quill and Hal Reed play no more.", supersedes=[w.own("dan"), w.own("hal")])
-    return None
-
-
-@operation
-def relate_with_source(w: World, taken: Taken) -> Made:
-    with called_by(EVIL):
-        w.memory.graph.relate("Dan Quill", "KNOWS", "Hal Reed", source=w.own("ida"), valid_at=BEGIN)
-    return None
-
-
-@operation
-def relate_to_symbol(w: World, taken: Taken) -> Made:
-    w.memory.graph.relate("Dan Quill", "WROTE", "alpha", source=w.own("ida"))
-    return None
-
-
-@operation
-def confirm(w: World, taken: Taken) -> Made:
-    with called_by(EVIL):
-        w.memory.graph.reinforce("Dan Quill", "LIVES_IN", "Turin", reason="seen there")
-    return None
-
-
-@operation
-def release_fact(w: World, taken: Taken) -> Made:
+@without_receipt
+def release_fact(w: World, taken: Taken) -> None:
     (owner,) = _meant(w, taken, "Hal Reed")
     near = w.memory.graph.related(owner, limit=100)
     owned = [each.id for each in near.walk.edges if each.relation == "OWNS" and each.subject == near.start.key]
     w.memory.graph.release(owned[0] if owned else _nothing())
-    return None
 
 
-@operation
-def index_with_a_new_file(w: World, taken: Taken) -> Made:
+@without_receipt
+def index_with_a_new_file(w: World, taken: Taken) -> None:
     w.write("d.py", "def delta(x):\n    return beta(x) - 1\n")
     w.memory.code.index(w.root)
-    return None
 
 
-@operation
-def file_moved(w: World, taken: Taken) -> Made:
+@without_receipt
+def file_moved(w: World, taken: Taken) -> None:
     (w.root / "a.py").rename(w.root / "z.py")
     w.memory.code.index(w.root)
-    return None
 
 
-@operation
-def file_back(w: World, taken: Taken) -> Made:
+@without_receipt
+def file_back(w: World, taken: Taken) -> None:
     w.write("c.py", "def gamma(x):\n    return x\n")
     w.memory.code.index(w.root)
-    return None
 
 
-@operation
-def index_a_folder_of_it(w: World, taken: Taken) -> Made:
+@without_receipt
+def index_a_folder_of_it(w: World, taken: Taken) -> None:
     (w.root / "sub").mkdir()
     w.write("sub/e.py", "def eps(x):\n    return alpha(x)\n")
     w.memory.code.index(w.root / "sub")
-    return None
 
 
-@operation
-def index_flat(w: World, taken: Taken) -> Made:
+@without_receipt
+def index_flat(w: World, taken: Taken) -> None:
     w.write("a.py", "def alpha(x):\n    return gamma(x)\n")
     w.memory.code.index(w.root, recursive=False)
-    return None
 
 
-@operation
-def repair(w: World, taken: Taken) -> Made:
-    w.memory.care.doctor(repair=True)
-    return None
-
-
-@operation
-def reembed(w: World, taken: Taken) -> Made:
+@without_receipt
+def reembed(w: World, taken: Taken) -> None:
     w.memory.care.reembed()
     w.memory.care.compact()
-    return None
 
 
-@operation
-def back_up_and_restore(w: World, taken: Taken) -> Made:
+@without_receipt
+def back_up_and_restore(w: World, taken: Taken) -> None:
     file = w.root.with_suffix(".backup")
     w.memory.care.backup(file)
     try:
         w.app.restore(file, w.memory.workspace_id, replace=True)
     finally:
         file.unlink()
-    return None
 
 
-@operation
-def delete_workspace_and_undo(w: World, taken: Taken) -> Made:
+@without_receipt
+def delete_workspace_and_undo(w: World, taken: Taken) -> None:
     gone = w.app.delete_workspace(w.memory.workspace_id, confirm=True)
     w.app.undo(gone.receipt_id)
-    return None
 
 
-@operation
-def context_unpin(w: World, taken: Taken) -> Made:
+@without_receipt
+def context_unpin(w: World, taken: Taken) -> None:
     if not w.memory.context("talk").unpin(["s1"]).pinned:
         raise NotDone
-    return None
 
 
 @operation
@@ -523,44 +357,87 @@ def context_compress_others(w: World, taken: Taken) -> Made:
     return w.memory.context("talk").compress(ids, "in other words").receipt_id
 
 
-@operation
-def context_restore_all(w: World, taken: Taken) -> Made:
+@without_receipt
+def context_restore_all(w: World, taken: Taken) -> None:
     ids = _segments(w, taken, tuple(f"s{n}" for n in range(6)), stashed=True)
     if not w.memory.context("talk").restore(ids).restored:
         raise NotDone
-    return None
 
 
-@operation
-def context_configure(w: World, taken: Taken) -> Made:
-    w.memory.context("talk").configure(soft_tokens=20, hard_tokens=4000, last_n=1)
-    return None
-
-
-@operation
-def context_add_more(w: World, taken: Taken) -> Made:
+@without_receipt
+def context_add_more(w: World, taken: Taken) -> None:
     drafts = [{"segment_id": f"m{n}", "text": f"more of turn {n}", "references": ["s1"]} for n in range(3)]
     w.memory.context("talk").add(drafts)
-    return None
 
 
-@operation
-def context_transcript(w: World, taken: Taken) -> Made:
+@without_receipt
+def context_transcript(w: World, taken: Taken) -> None:
     said = {"role": "user", "content": f"The key is {AWS}."}
     line = {"type": "user", "uuid": "u1", "sessionId": "s", "timestamp": "2026-03-01T12:00:00Z", "message": said}
     w.memory.context("talk").add_transcript(json.dumps(line))
-    return None
 
 
-UNDONE = OPERATIONS.keys() - {
-    "add", "add_in_thread", "add_again", "supersede", "relate", "relate_again", "relate_instead", "reinforce",
-    "build_graph", "import_graph", "pin_memory", "pin_entity", "graph_decay", "release", "edit_and_index", "edit_away",
-    "file_gone", "context_add", "context_restore", "context_pin",
-    "unpin_memory", "remove_tombstone", "purge", "recover_entity", "add_elsewhere", "supersede_several",
-    "relate_with_source", "relate_to_symbol", "confirm", "release_fact", "index_with_a_new_file", "file_moved",
-    "file_back", "index_a_folder_of_it", "index_flat", "repair", "reembed", "back_up_and_restore",
-    "delete_workspace_and_undo", "context_unpin", "context_restore_all", "context_configure",
-    "context_add_more", "context_transcript",
-    *(name for name in OPERATIONS if name.startswith(("delete_forever", "recover"))),
-}  # fmt: skip
+_PLAIN: dict[str, Callable[[World], object]] = {
+    "pin_memory": lambda w: w.memory.pin(w.own("hal"), True),
+    "unpin_memory": lambda w: w.memory.pin(w.own("kept"), False),
+    "add_in_thread": lambda w: w.add("threaded", "At last they spoke of Hal Reed.", thread_id="talk"),
+    "supersede": lambda w: w.add("third", "The office of Ida Moss is closed.", supersedes=[w.own("second")]),
+    "relate_again": lambda w: w.memory.graph.relate("Dan Quill", "OWNS", "Steinway", weight=0.9),
+    "relate_instead": lambda w: w.memory.graph.relate(
+        "Dan Quill", "LIVES_IN", "Rome", replaces=True, source=w.own("dan")
+    ),
+    "reinforce": lambda w: w.memory.graph.reinforce("Dan Quill", "OWNS", "Steinway", kind="correct", amount=0.2),
+    "build_graph": lambda w: w.memory.graph.build("Dan Quill (Person) -[WORKS_ON]-> Engine (Project)"),
+    "import_graph": lambda w: w.memory.graph.load(GRAPH),
+    "graph_decay": lambda w: w.memory.graph.decay(dry_run=False),
+    "release": lambda w: w.memory.release(w.own("hal")),
+    "context_add": lambda w: w.memory.context("talk").add(
+        [{"segment_id": "s9", "text": "turn 9 of a talk", "type": "message"}]
+    ),
+    "purge": lambda w: w.memory.sweep.purge(0, confirm=True),
+    "supersede_several": lambda w: w.add(
+        "fourth", "Dan Quill and Hal Reed play no more.", supersedes=[w.own("dan"), w.own("hal")]
+    ),
+    "relate_to_symbol": lambda w: w.memory.graph.relate("Dan Quill", "WROTE", "alpha", source=w.own("ida")),
+    "repair": lambda w: w.memory.care.doctor(repair=True),
+    "context_configure": lambda w: w.memory.context("talk").configure(soft_tokens=20, hard_tokens=4000, last_n=1),
+}
+_BY_EVIL: dict[str, Callable[[World], object]] = {
+    "add": lambda w: w.add("added", "It was known that Dan Quill sings for Una Park."),
+    "add_again": lambda w: w.memory.remember(
+        "In spring Hal Reed tunes the pianos of Ida Moss.", tags=["again"], entities=["Dan Quill"]
+    ),
+    "relate": lambda w: w.memory.graph.relate("Dan Quill", "OWNS", "Viola"),
+    "add_elsewhere": lambda w: w.add(
+        "elsewhere", "In spring Hal Reed tunes the pianos of Ida Moss.", thread_id="elsewhere"
+    ),
+    "relate_with_source": lambda w: w.memory.graph.relate(
+        "Dan Quill", "KNOWS", "Hal Reed", source=w.own("ida"), valid_at=BEGIN
+    ),
+    "confirm": lambda w: w.memory.graph.reinforce("Dan Quill", "LIVES_IN", "Turin", reason="seen there"),
+}
+
+
+def _plainly(act: Callable[[World], object], who: Origin | None = None) -> Operation:
+    def acted(w: World, taken: Taken) -> None:
+        with called_by(who) if who else nullcontext():
+            act(w)
+
+    return acted
+
+
+def _erase(label: str) -> Operation:
+    return _plainly(lambda w: w.memory.delete(w.own(label), confirm=True, forever=True))
+
+
+def _recover(label: str) -> Operation:
+    return _plainly(lambda w: w.memory.sweep.recover(w.own(label)))
+
+
+_OTHERS = {name: _plainly(act) for name, act in _PLAIN.items()}
+_OTHERS |= {name: _plainly(act, EVIL) for name, act in _BY_EVIL.items()}
+_OTHERS |= {f"delete_forever_{label}": _erase(label) for label in ("dan", "hal", "second", "long", "lone")}
+_OTHERS |= {f"recover_{label}": _recover(label) for label in ("dan", "hal", "long", "second")}
+OPERATIONS |= _OTHERS
+UNDONE = OPERATIONS.keys() - WITHOUT_RECEIPT - _OTHERS.keys()
 """Those that have a receipt."""
