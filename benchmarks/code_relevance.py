@@ -37,7 +37,7 @@ from memsweep.memory.relevance import (
     Asked,
     Calibration,
     Evidence,
-    Judge,
+    RelevanceJudge,
     calibration_for,
     evidence_of,
 )
@@ -143,7 +143,7 @@ def _asked(app: App, name: str, project: str, kind: str, item: Item) -> Iterator
     (words,) = store.matched_words(question, [question])
     if not 0 < len(words) <= MOST_WORDS:
         return
-    judge = Judge(app.embedder.model.name, app.local_model)
+    judge = RelevanceJudge(app.embedder.model.name, app.local_model)
     ranking = rank(store, app.embedder, judge, question, Filters(), datetime.now(UTC))
     found, _ = look_at(store, judge, question, ranking, slice(CONSIDERED))
     of = [(evidence_of(each.similarity, Asked(words, frozenset()), each.words), each.passage.code) for each in found]

@@ -26,7 +26,15 @@ import numpy.typing as npt
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
 from memsweep.memory.ranking import look_at, rank
-from memsweep.memory.relevance import Asked, Calibration, Evidence, Judge, calibration_for, evidence_of, names_in
+from memsweep.memory.relevance import (
+    Asked,
+    Calibration,
+    Evidence,
+    RelevanceJudge,
+    calibration_for,
+    evidence_of,
+    names_in,
+)
 from memsweep.model.search import Filters
 from memsweep.settings import load_settings
 from precision import OPEN_CASES
@@ -113,7 +121,7 @@ def asked(cases: Mapping[str, Any], app: App) -> Iterator[Answers]:
 
 def _asked(app: App, name: str, step: Mapping[str, Any], known: Mapping[str, str], replaced: set[str]) -> Answers:
     store, question = app.engine.open(name), step["question"]
-    judge = Judge(app.embedder.model.name, app.local_model, app.reader)
+    judge = RelevanceJudge(app.embedder.model.name, app.local_model, app.reader)
     ranking = rank(store, app.embedder, judge, question, Filters(), datetime.now(UTC))
     found, _ = look_at(store, judge, question, ranking, ALL)
     (words,) = store.matched_words(question, [question])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsweep.embed.local import LocalEmbedder
-from memsweep.memory.remember import Span, cut, line_spans
+from memsweep.memory.remember import TextSpan, cut, line_spans
 from tests.support.counts import rounds
 
 TokenEnds = Callable[[str], Sequence[int]]
@@ -70,16 +70,16 @@ def tokens_between(ends: Sequence[int], start: int, end: int) -> int:
     return bisect_right(ends, end) - bisect_right(ends, start)
 
 
-def beginnings(pieces: Sequence[Span]) -> list[int]:
+def beginnings(pieces: Sequence[TextSpan]) -> list[int]:
     """Where each piece has something that the one before does not have."""
     return [0, *(piece.end for piece in pieces[:-1])]
 
 
-def joined(text: str, pieces: Sequence[Span]) -> str:
+def joined(text: str, pieces: Sequence[TextSpan]) -> str:
     return "".join(text[begin : piece.end] for begin, piece in zip(beginnings(pieces), pieces, strict=True))
 
 
-def check_laws(text: str, tokeniser: TokenEnds, size: int, overlap: int) -> list[Span]:
+def check_laws(text: str, tokeniser: TokenEnds, size: int, overlap: int) -> list[TextSpan]:
     pieces = cut(text, tokeniser, size, overlap)
     ends = tokeniser(text)
     assert joined(text, pieces) == text

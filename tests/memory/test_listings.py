@@ -8,7 +8,7 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.memory import recall as recalling
 from memsweep.memory.ranking import Ranking
-from memsweep.memory.recall import MOST, Listing, Listings
+from memsweep.memory.recall import MOST, Listings, RankedListing
 from memsweep.settings import load_settings
 from tests.memory.test_same_ranking import ENGINES
 from tests.support.engines import Home
@@ -68,7 +68,7 @@ def test_a_listing_is_ranked_anew_when_something_was_added_or_deleted(app: App, 
 
 def test_the_longest_unused_ranking_goes_first() -> None:
     listings, ranking = Listings(), Ranking([], {})
-    made = [Listing("w", "1", f"query {number}", "m") for number in range(MOST + 1)]
+    made = [RankedListing("w", "1", f"query {number}", "m") for number in range(MOST + 1)]
     for listing in made[:-1]:
         listings.keep(listing, ranking)
     assert listings.find(made[0]) is ranking

@@ -22,7 +22,7 @@ from memsweep.numeric import mean
 
 if TYPE_CHECKING:
     from memsweep.embed.protocol import Reader
-    from memsweep.memory.relevance import Judge
+    from memsweep.memory.relevance import RelevanceJudge
     from memsweep.store.protocol import Store
 
 _A_PAGE = 2  # hits of one file before those of others
@@ -268,7 +268,7 @@ _MOST_PIECES = 3000  # of code that have the rarest words of a query, whose file
 _OF_CHUNKS = (None, "memory", "code")
 
 
-class Found(NamedTuple):
+class FoundPassage(NamedTuple):
     """A passage of a ranking with the words of the query that it has, and what they and its meaning are worth."""
 
     judged: Judged
@@ -288,7 +288,7 @@ class Ranking(NamedTuple):
 
     rows: list[Row]
     similarity: Mapping[int, float]
-    other_hits: Mapping[int, Found] = {}
+    other_hits: Mapping[int, FoundPassage] = {}
     settled: int | None = None
     readings: Mapping[int, float] = {}
     chosen_from: Count = Count()
@@ -303,7 +303,7 @@ class Ranking(NamedTuple):
 def rank(
     store: Store,
     embedder: Embedder,
-    judge: Judge,
+    judge: RelevanceJudge,
     query: str,
     filters: Filters,
     now: datetime,
@@ -335,7 +335,9 @@ def rank(
     return Ranking(rows[:first], similarity, others, settled, readings, count)
 
 
-def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slice) -> tuple[list[Found], int]:
+def look_at(
+    store: Store, judge: RelevanceJudge, query: str, ranking: Ranking, part: slice
+) -> tuple[list[FoundPassage], int]:
     """The passages of a part of a ranking with their evidence, and how many more cannot be read."""
     window = shown(ranking.rows[part])
     keys = [item.key for item in window if item.key not in ranking.other_hits]
@@ -352,7 +354,7 @@ def look_at(store: Store, judge: Judge, query: str, ranking: Ranking, part: slic
             passage, odds, words = by_key[item.key]
             similarity, reading = ranking.similarity.get(item.key, 0.0), ranking.readings.get(item.key)
             judgement = Judged(item, odds, passage.kind, reading is not None)
-            found.append(Found(judgement, passage, words, similarity, reading))
+            found.append(FoundPassage(judgement, passage, words, similarity, reading))
     return found, passages.damaged
 
 
@@ -432,7 +434,7 @@ def _has_role(owner: Owner | None, filters: Filters) -> bool:
     return (filters.role in (None, role)) and (filters.include_tests or role != "test")
 
 
-def _by_relevance(store: Store, judge: Judge, query: str, ranking: Ranking) -> list[Row]:
+def _by_relevance(store: Store, judge: RelevanceJudge, query: str, ranking: Ranking) -> list[Row]:
     """The rows of one kind, scored so that the best has the relevance of the most relevant of the first."""
     found, _ = look_at(store, judge, query, ranking, slice(_HEAD))
     most = max((relevance_of(each.judged.beside_others) for each in found), default=0.0)
@@ -445,8 +447,14 @@ def _by_relevance(store: Store, judge: Judge, query: str, ranking: Ranking) -> l
 
 
 def _loose(
-    store: Store, embedder: Embedder, judge: Judge, query: str, asked: Sequence[str], filters: Filters, now: datetime
-) -> dict[int, Found]:
+    store: Store,
+    embedder: Embedder,
+    judge: RelevanceJudge,
+    query: str,
+    asked: Sequence[str],
+    filters: Filters,
+    now: datetime,
+) -> dict[int, FoundPassage]:
     """Facts and segments, with negative keys."""
     passages = other_hits.passages_of(store, filters, query, asked, now)
     if not passages:
@@ -459,7 +467,7 @@ def _loose(
         zip(similar, judge.odds(store, query, similar), strict=True)
     ):
         item = Ranked(-1 - key, relevance_of(odds), 0.0, 0.0, 0.0)
-        found[-1 - key] = Found(Judged(item, odds, passage.kind), passage, matched, similarity)
+        found[-1 - key] = FoundPassage(Judged(item, odds, passage.kind), passage, matched, similarity)
     return found
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memsweep.embed.protocol import check_model
 from memsweep.errors import BadInput, MemsweepError
 from memsweep.forking import new_lock
-from memsweep.memory.ranking import DEPTH, Found, Ranking, look_at, rank
-from memsweep.memory.relevance import CONSIDERED, Judge, is_measured, precise
+from memsweep.memory.ranking import DEPTH, FoundPassage, Ranking, look_at, rank
+from memsweep.memory.relevance import CONSIDERED, RelevanceJudge, is_measured, precise
 from memsweep.model.frozen import replace
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
@@ -48,7 +48,7 @@ def recall(
         return _newest(store, filters, limit, offset, listing, now)
     check_model(store.model(), embedder.model)
     model = embedder.model.name
-    judge = Judge(model, words, reader)
+    judge = RelevanceJudge(model, words, reader)
     ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
     end = CONSIDERED if mode == "precise" else offset + limit
     if ranking is None or not ranking.reaches(end):
@@ -71,8 +71,8 @@ def recall(
     return page if answers else _with_nearest(page, found)
 
 
-def _of(store: Store, listing: str, model: str, *, now: bool) -> Listing:
-    return Listing(store.workspace_id, store.revision(now=now), listing, model)
+def _of(store: Store, listing: str, model: str, *, now: bool) -> RankedListing:
+    return RankedListing(store.workspace_id, store.revision(now=now), listing, model)
 
 
 def _check(query: object, limit: object, mode: object) -> None:
@@ -84,7 +84,7 @@ def _check(query: object, limit: object, mode: object) -> None:
         raise BadInput(f"mode must be {' or '.join(MODES)}, not {mode!r:.40}.")
 
 
-def _in_time(found: Sequence[Found], filters: Filters, now: datetime) -> list[Found]:
+def _in_time(found: Sequence[FoundPassage], filters: Filters, now: datetime) -> list[FoundPassage]:
     """Without what has expired since it was ranked for an earlier page; where it is asked for, it is said of each."""
     moment = filters.as_of or now
     told = [each._replace(expired=has_expired(each.passage.expires_at, moment)) for each in found]
@@ -107,7 +107,7 @@ def _newest(store: Store, filters: Filters, limit: int, offset: int, listing: st
     )
 
 
-def _page(found: Sequence[Found], total: int, end: int, listing: str, damaged: int) -> Page:
+def _page(found: Sequence[FoundPassage], total: int, end: int, listing: str, damaged: int) -> Page:
     return Page(
         hits=tuple(map(_hit, _file_by_file(found))),
         total=total,
@@ -116,7 +116,7 @@ def _page(found: Sequence[Found], total: int, end: int, listing: str, damaged: i
     )
 
 
-def _file_by_file(found: Sequence[Found]) -> list[Found]:
+def _file_by_file(found: Sequence[FoundPassage]) -> list[FoundPassage]:
     """Return the hits with those of one file together, where the best of them stands."""
     first: dict[str, int] = {}
     for at, each in enumerate(found):
@@ -126,7 +126,7 @@ def _file_by_file(found: Sequence[Found]) -> list[Found]:
     return [found[at] for at in sorted(range(len(found)), key=lambda at: (order[at], at))]
 
 
-def _with_nearest(page: Page, found: Sequence[Found]) -> Page:
+def _with_nearest(page: Page, found: Sequence[FoundPassage]) -> Page:
     """Add the nearest hit. Odds of a reading have another scale than the rest: there the ranking decides."""
     if not found:
         return page
@@ -134,13 +134,13 @@ def _with_nearest(page: Page, found: Sequence[Found]) -> Page:
     return replace(page, nearest=_hit(found[0] if any_read else max(found, key=lambda each: each.judged.beside_others)))
 
 
-def _hit(found: Found) -> Hit:
+def _hit(found: FoundPassage) -> Hit:
     item = found.judged.ranked
     relevance = round(found.judged.relevance, 3)
     return Hit(found.passage, round(item.score, 4), _why(found), found.words, relevance, expired=found.expired)
 
 
-def _why(found: Found) -> str:
+def _why(found: FoundPassage) -> str:
     parts = [f"relevance {round(found.judged.relevance, 3):.2f}"]
     if found.words:
         parts.append(f"words: {', '.join(word[:24] for word in found.words[:8])}")
@@ -157,7 +157,7 @@ MOST = 16
 """How many are kept, of all workspaces together; the longest unused goes first."""
 
 
-class Listing(NamedTuple):
+class RankedListing(NamedTuple):
     """The key of a ranking: the workspace and its content, the query with its filters, and the model."""
 
     workspace_id: str
@@ -171,15 +171,15 @@ class Listings:
 
     def __init__(self) -> None:
         self._lock = new_lock()
-        self._kept: OrderedDict[Listing, Ranking] = OrderedDict()
+        self._kept: OrderedDict[RankedListing, Ranking] = OrderedDict()
 
-    def find(self, listing: Listing) -> Ranking | None:
+    def find(self, listing: RankedListing) -> Ranking | None:
         with self._lock:
             if listing in self._kept:
                 self._kept.move_to_end(listing)
             return self._kept.get(listing)
 
-    def keep(self, listing: Listing, ranking: Ranking) -> None:
+    def keep(self, listing: RankedListing, ranking: Ranking) -> None:
         with self._lock:
             self._kept[listing] = ranking
             self._kept.move_to_end(listing)

@@ -160,7 +160,7 @@ def words_to_match(passage: Passage) -> str:
     return " ".join([passage.text, *(word for each in parts for word in (*each, "".join(each)))])
 
 
-class Judge(NamedTuple):
+class RelevanceJudge(NamedTuple):
     """`model` embeds the texts, `meanings` knows single words, `reader` reads the best passages, if there is one."""
 
     model: str

@@ -233,21 +233,21 @@ _SPLITTERS: tuple[Callable[[str], list[str]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TextSpan:
     """`text[start:end]`; what stands before the end of the piece before is repeated."""
 
     start: int
     end: int
 
 
-def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_OVERLAP) -> list[Span]:
+def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_OVERLAP) -> list[TextSpan]:
     """Pieces that are the text if what they repeat is left out. `token_ends(text)` gives where each token ends."""
     # A token is at least one byte, save one for the beginning, so short text needs no counting.
     if len(text) < size and len(text.encode()) < size:
-        return [Span(0, len(text))]
+        return [TextSpan(0, len(text))]
     ends = token_ends(text)
     if len(ends) <= size:
-        return [Span(0, len(text))]
+        return [TextSpan(0, len(text))]
     room = max(1, size - overlap)
     bounds = [0]
     filled, limit = 0, size
@@ -257,10 +257,10 @@ def cut(text: str, token_ends: TokenEnds, size: int = DEFAULT_SIZE, overlap: int
             filled, limit = 0, room
         filled += tokens
     bounds.append(len(text))
-    return [Span(_repeat_from(text, begin, ends, overlap) if begin else 0, end) for begin, end in pairwise(bounds)]
+    return [TextSpan(_repeat_from(text, begin, ends, overlap) if begin else 0, end) for begin, end in pairwise(bounds)]
 
 
-def line_spans(text: str, pieces: Sequence[Span]) -> list[tuple[int, int]]:
+def line_spans(text: str, pieces: Sequence[TextSpan]) -> list[tuple[int, int]]:
     """First and last line (from 1) of each piece."""
     breaks = [found.start() for found in _BREAK.finditer(text)]
     return [
