@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from memsweep.context import sweep_messages
-from memsweep.context.forms import read_turn
-from memsweep.context.pictures import media_tokens, picture_size
+from memsweep.context.forms import media_tokens, picture_size, read_turn
 from memsweep.context.transcripts import read_transcript
 from memsweep.model.tokens import estimate_tokens
 from tests.context.build import NOW

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from memsweep.app import App
 from memsweep.context import Focus, GCEngine, Limits, recalling, steps
+from memsweep.context.heap import MemoryWindow
 from memsweep.context.policy import Policy
 from memsweep.context.receipts import Acting, take_out
 from memsweep.context.steps import Judge, Leaving, Left
-from memsweep.context.window import MemoryWindow
 from memsweep.model.segment import ContextSegment
 from memsweep.store.windows import Windows
 from tests.context.build import NOW, segment

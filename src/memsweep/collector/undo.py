@@ -59,10 +59,9 @@ def undo(
         if not does or (changed.conflicts and not changed.count):
             _refuse_if_anything_waits(waiting, receipt_id)
             _refuse_emptied(tx, receipt, receipt_id)
-        if apart is not None:
-            apart.write(tx)
-        if joined is not None:
-            joined.write(tx)
+        for first in (apart, joined):
+            if first is not None:
+                first.write(tx)
         restated.write(tx, back.relations)  # first: what it ends may give way to what comes back
         again.bring_back(tx)
         back.write(tx)

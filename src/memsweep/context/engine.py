@@ -9,7 +9,6 @@ from functools import cache
 
 from memsweep.context.beside import companions, settled
 from memsweep.context.information import Lexicon
-from memsweep.context.mark import compute_reachability
 from memsweep.context.plan import PruningPlan, plan_to_free, prune_order
 from memsweep.context.references import WeakLinks, read_references
 from memsweep.context.roots import Focus, Roots, compute_roots
@@ -18,6 +17,19 @@ from memsweep.context.supersede import OUTPUT_KINDS, Replacement, find_replaceme
 from memsweep.context.weights import Weights
 from memsweep.errors import BadInput
 from memsweep.model.segment import Action, ContextSegment, PruningCandidate, prune_score, require_aware
+
+
+def compute_reachability(roots: Iterable[str], references: Mapping[str, Iterable[str]]) -> set[str]:
+    """Every id the roots lead to, themselves included: any depth, cycles too."""
+    reachable = set(roots)
+    waiting = list(reachable)
+    while waiting:
+        for target in references.get(waiting.pop(), ()):
+            if target not in reachable:
+                reachable.add(target)
+                waiting.append(target)
+    return reachable
+
 
 VERBOSE_TOKENS = 400
 COLD_RECENCY = 0.5
