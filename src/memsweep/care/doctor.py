@@ -21,7 +21,6 @@ from memsweep.store.protocol import Store
 
 if TYPE_CHECKING:
     from memsweep.store.changes import WorkspaceReads
-    from memsweep.store.ports.care import EntityName
 
 
 _ROUNDS = 6  # mending one thing may bring another to light
@@ -90,9 +89,8 @@ def _unmentioned(tools: DoctorDependencies, store: Store) -> set[Unmentioned]:
     merges = [event for _, event in store.collector.audit(_MERGES, AuditQuery(action="merge"))]
     if not merges:
         return set()
-    names = store.keeper.names()
     with store.collector.reading() as rows:
-        lost = unmentioned(rows, merges, names, tools.find_names)
+        lost = unmentioned(rows, merges, tools.find_names)
     return {each for each in lost if _is_updated(store, each.memory_id, each.merged_at)}
 
 
@@ -175,12 +173,10 @@ class Unmentioned(NamedTuple):
     merged_at: datetime
 
 
-def unmentioned(
-    rows: WorkspaceReads, merges: Iterable[AuditEvent], names: Sequence[EntityName], find: FindNames
-) -> set[Unmentioned]:
+def unmentioned(rows: WorkspaceReads, merges: Iterable[AuditEvent], find: FindNames) -> set[Unmentioned]:
     """Of the merges whose entities are all there, the texts that were not given back."""
     names_of: dict[int, set[str]] = defaultdict(set)
-    for name, entity in names:
+    for name, entity in rows.records.entity_names():
         names_of[entity].add(name)
     there = {uid: _live(rows, uid) for event in merges for uid in event.ids}
     pairs: dict[int, dict[int, datetime]] = defaultdict(dict)

@@ -32,10 +32,10 @@ def reembed(store: Store, embedder: Embedder, progress: Progress) -> int:
             progress(done, max(done, total))
         return vectors
 
-    while missing := store.reembedding.switch(model, embed, _LAST):
+    while missing := store.keeper.switch(model, embed, _LAST):
         total = done + missing
         progress(done, total)
-        while len(batch := store.reembedding.unstaged(model, _BATCH)) > _LAST:
+        while len(batch := store.keeper.unstaged(model, _BATCH)) > _LAST:
             vectors = embed([text for _, text in batch])
-            store.reembedding.stage(zip((key for key, _ in batch), vectors, strict=True), model)
+            store.keeper.stage(zip((key for key, _ in batch), vectors, strict=True), model)
     return done

@@ -46,6 +46,11 @@ class ListFilters:
         return any(each is not None for each in (asked.tier, asked.client, asked.session, self.door))
 
 
+def in_quarantine(back: HeldBack) -> ListFilters:
+    """Return what lists memories in quarantine, those that have expired too."""
+    return ListFilters(state="quarantined", back=back._replace(expired_by=None))
+
+
 @frozen
 class ListedMemory(ShownMemory):
     """A memory in a listing, by the beginning of its text."""

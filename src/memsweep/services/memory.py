@@ -432,6 +432,7 @@ def _elsewhere(access: Access[Any], store: Store | None) -> str:
 
 def stats(access: Access[Any]) -> Stats:
     """Return the numbers of a workspace; zeros where it is not made yet."""
+    from memsweep.model.listing import in_quarantine
     from memsweep.model.memory import no_stats
 
     store = access.found()
@@ -439,19 +440,21 @@ def stats(access: Access[Any]) -> Stats:
     if store is None:
         return no_stats(access.workspace_id, engine)
     back = access.quarantine.held_back(access.clock())
-    return replace(store.stats(), quarantined=store.count_held_back(back)) if back.tiers else store.stats()
+    found = store.stats()
+    return replace(found, quarantined=store.overview.count(in_quarantine(back))) if back.tiers else found
 
 
 def count_up(access: Access[Any], days: int) -> Counts:
     """Return the growth in these days, and counts by kind."""
     from memsweep.model.counts import MOST_DAYS, Counts, counted_up, day_of
+    from memsweep.model.listing import in_quarantine
 
     within("days", days, MOST_DAYS)
     store, now = access.found(), access.clock()
     if store is None:
         return Counts()
     back = access.quarantine.held_back(now)
-    quarantined = store.count_held_back(back) if back.tiers else 0
+    quarantined = store.overview.count(in_quarantine(back)) if back.tiers else 0
     return counted_up(store.overview.counts(day_of(now) - days + 1), now, days, quarantined)
 
 

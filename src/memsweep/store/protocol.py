@@ -10,7 +10,7 @@ from memsweep.store.code_files import CodeFiles
 from memsweep.store.graph import Graph
 from memsweep.store.ports.care import HomeKeeper, Keeper
 from memsweep.store.ports.collector import Collector
-from memsweep.store.ports.memories import Memories, Reembedding
+from memsweep.store.ports.memories import Memories
 from memsweep.store.ports.overview import Overview
 from memsweep.store.ports.search import SearchIndex
 from memsweep.store.ports.tokens import Tokens
@@ -28,9 +28,6 @@ class Store(Memories, SearchIndex, Protocol):
 
     @property
     def code(self) -> CodeFiles: ...
-
-    @property
-    def reembedding(self) -> Reembedding: ...
 
     @property
     def collector(self) -> Collector: ...

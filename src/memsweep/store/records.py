@@ -66,6 +66,12 @@ class Records:
         """All of them."""
         return self._rows.ask(Find(Alias, order=("name_key", "type_key")))[0]
 
+    def entity_names(self) -> list[tuple[str, int]]:
+        """Return the names of live entities as they are compared, other names included, each with its entity."""
+        own, others = self._rows.ask(Values(EntityRow, ("name_key", "key")), Find(Alias, order=()))
+        live = {key for _, key in own}
+        return [*map(tuple, own), *((each.name_key, each.entity) for each in others if each.entity in live)]
+
     def names_seen(self) -> list[str]:
         """Names that are only counted yet."""
         return [row.name for row in self._rows.ask(Find(NameSeen, order=("name_key",)))[0]]

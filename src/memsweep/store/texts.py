@@ -10,10 +10,12 @@ from memsweep.model.columns import part
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece
+from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
+from memsweep.store.facts import OwnedMention
 from memsweep.store.rows import Find, Rows, Where
 from memsweep.store.things.code import CodeFileRow
-from memsweep.store.things.memories import MEMORY, MemoryRow
+from memsweep.store.things.memories import MEMORY, ChunkRow, MemoryRow, VectorRow
 
 part(MemoryText, MEMORY)
 _DECIDED = tuple(name for name, column in MEMORY.columns.items() if column.kept or column.by_acts)
@@ -52,7 +54,44 @@ class Texts:
     def change_text(self, memory: MemoryText) -> None:
         """All of a memory that can change, but for its chunks and what finds it."""
         said = {name: getattr(memory, name) for name in (*_CHANGES, "content_hash")}
-        self._rows.change(MemoryRow, tuple(said), {memory.key: tuple(said.values())})
+        self._rows.change(
+            MemoryRow,
+            tuple(said),
+            {memory.key: tuple(said.values())},
+            bin="live" if memory.trash is None else "trash",
+        )
+
+    def add_chunks(
+        self, memory: MemoryText, pieces: Sequence[Piece], places: Sequence[tuple[int | None, int | None]]
+    ) -> list[int]:
+        """Add the chunks of a memory, with what belongs to them, each at its place in a thread; their keys."""
+        keys = self._rows.add(
+            [
+                ChunkRow(
+                    id=piece.id,
+                    memory=memory.key,
+                    position=position,
+                    text=piece.text,
+                    start=piece.start,
+                    first_line=piece.first_line,
+                    last_line=piece.last_line,
+                    hash=content_hash(piece.text),
+                    stream=stream,
+                    stream_position=at,
+                    symbol=piece.symbol,
+                    symbol_kind=piece.symbol_kind,
+                    words=piece.words,
+                    trash=memory.trash,
+                    key=0,
+                )
+                for position, (piece, (stream, at)) in enumerate(zip(pieces, places, strict=True))
+            ]
+        )
+        made = list(zip(keys, pieces, strict=True))
+        self._rows.add([VectorRow(key, piece.vector) for key, piece in made])
+        mentions = [OwnedMention(key, *mention) for key, piece in made for mention in piece.mentions]
+        self._rows.put(mentions, replace=False, live=("chunk",) if memory.trash is None else ())
+        return list(keys)
 
     @abstractmethod
     def model(self) -> EmbeddingModel | None:

@@ -122,6 +122,7 @@ _KNOWN = [
 ]
 KNOWN_FILES = View(dict(_KNOWN), (MEMORY,))
 COUNTED_FILES = View(dict([*_KNOWN, *_columns(CODE_FILE, "lines", "functions", "classes")]), (MEMORY,))
+COUNTED = View(dict([*_columns(MEMORY, "source", "origin", "stale", "pinned", "expires_at")]), (MEMORY,))
 VERIFIED = View(
     dict(
         [

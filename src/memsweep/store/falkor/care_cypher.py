@@ -57,9 +57,6 @@ SET_LINK = """
     SET s.at = row.at, s.origins = row.origins"""
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
-NAMES = "MATCH (e:Entity) RETURN e.name_key, e.key"
-OTHER_NAMES = """
-    MATCH (a:Alias) MATCH (e:Entity {ref: toString(a.entity)}) RETURN a.name_key, e.key"""
 CHUNKLESS = """
     MATCH (m:Memory) OPTIONAL MATCH (m)-[h:HAS_CHUNK]->() WITH m, h WHERE h IS NULL
     RETURN m.key, m.text, m.id ORDER BY m.key"""

@@ -243,7 +243,6 @@ held_back = (
     "m.released_at IS NULL AND m.created_at > $held_since AND ($held_files OR m.path IS NULL)"
     " AND coalesce(m.origin, 0) IN $held_keys"
 )
-COUNT_HELD_BACK = f"MATCH (m:Memory) WHERE {held_back} RETURN count(m)"
 
 
 def condition(

@@ -22,26 +22,25 @@ from memsweep.model.times import to_micros
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import care_cypher, mending, saving, structure, values, writing
 from memsweep.store.falkor.auditing import add_event
+from memsweep.store.falkor.reembedding import FalkorReembedding
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.file import copying as sealing
 from memsweep.store.file import health
 from memsweep.store.file.connect import plain_errors, snapshot
 from memsweep.store.file.mending import CHANGES_VECTORS, repaired
-from memsweep.store.ports.care import EntityName
 
 _LABELS = ("Chunk", "TrashedChunk")
 _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
 """What the file that is made for looking may have, and the graph has not."""
 
 
-class FalkorKeeper:
+class FalkorKeeper(FalkorReembedding):
     """Implements `memsweep.store.ports.care.Keeper`."""
 
     def __init__(self, workspace_id: str, graph: GraphHandle, vectors: VectorSet) -> None:
+        super().__init__(graph, vectors)
         self._workspace_id = workspace_id
-        self._graph = graph
-        self._vectors = vectors
 
     def examine(self) -> list[Finding]:
         if damaged := [each.place for each in values.find(self._graph)]:
@@ -76,10 +75,6 @@ class FalkorKeeper:
 
     def explain(self) -> StoreCorrupt | None:
         return values.explain(self._graph)
-
-    def names(self) -> list[EntityName]:
-        asked = self._graph.ask_all((care_cypher.NAMES, {}), (care_cypher.OTHER_NAMES, {}))
-        return [EntityName(*row) for rows in asked for row in rows]
 
     def chunkless(self) -> list[tuple[int, str]]:
         return [(key, text) for key, text, _ in self._graph.ask(care_cypher.CHUNKLESS) if text.strip()]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts, ranked
+from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
 from memsweep.model.listing import ListedMemory, ListFilters
-from memsweep.model.origin import stored_origin
 from memsweep.store.falkor import origins, overview_cypher, searching
-from memsweep.store.falkor.rows import viewed
+from memsweep.store.falkor.rows import FalkorRows, viewed
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import Row
+from memsweep.store.overview import raw_counts
 from memsweep.store.views import LISTED, read_listed
 
 _KEYS_EACH = 16  # a memory, its chunks, names and facts are numbered together
@@ -45,27 +45,13 @@ class FalkorOverview:
         return int(self._graph.ask(overview_cypher.count(where), **values)[0][0]) - superseded
 
     def counts(self, first_day: int) -> RawCounts:
-        made, sources, tags, origins, states, superseded, files = self._graph.ask_all(
+        made, tags, superseded = self._graph.ask_all(
             (overview_cypher.MADE, {"first": first_day * DAY_MICROS}),
-            (overview_cypher.SOURCES, {}),
             (overview_cypher.TAGS, {"limit": MOST_TAGS}),
-            (overview_cypher.ORIGINS, {}),
-            (overview_cypher.STATES, {}),
             (overview_cypher.SUPERSEDED, {}),
-            (overview_cypher.CODE_FILES, {}),
         )
-        stale, pinned, expiring = map(int, states[0])
-        return RawCounts(
-            made=tuple(MadeOn(*row) for row in made),
-            sources=dict(map(tuple, sources)),
-            tags=dict(map(tuple, tags)),
-            origins=tuple((stored_origin(*said), count) for count, *said in origins),
-            languages=ranked((language, count) for _, language, is_stale, count, _ in files if not is_stale),
-            stale=stale,
-            pinned=pinned,
-            expiring=expiring,
-            superseded=superseded[0][0],
-        )
+        days = [MadeOn(*row) for row in made]
+        return raw_counts(FalkorRows(self._graph), days, dict(map(tuple, tags)), superseded[0][0])
 
     def _passing(self, asked: ListFilters) -> tuple[str, dict[str, Any]]:
         accepted = origins.accepted(self._graph, asked.accept) if asked.asks_for_origin else None

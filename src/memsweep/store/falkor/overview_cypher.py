@@ -7,7 +7,6 @@ from typing import Any
 
 from memsweep.model.counts import DAY_MICROS
 from memsweep.model.listing import ListFilters, State
-from memsweep.store.falkor import origin_cypher
 from memsweep.store.falkor.cypher import asked_for, expired, held_back
 from memsweep.store.falkor.rows import viewed
 from memsweep.store.views import LISTED
@@ -51,20 +50,10 @@ MADE = f"""
     MATCH (m:Memory)
     WITH CASE WHEN m.created_at < $first THEN $first - 1 ELSE m.created_at END AS at, m.path IS NOT NULL AS is_code
     RETURN toInteger(floor(at / {DAY_MICROS}.0)), is_code, count(at)"""
-SOURCES = "MATCH (m:Memory) RETURN m.source, count(m)"
-ORIGINS = f"""
-    MATCH (m:Memory) WITH m.origin AS origin, count(m) AS counted
-    OPTIONAL MATCH (o:Origin {{ref: toString(origin)}}) RETURN counted, {origin_cypher.FIELDS}"""
 TAGS = """
     MATCH (m:Memory) UNWIND m.tags AS tag WITH tag, count(DISTINCT m) AS counted
     RETURN tag, counted ORDER BY counted DESC, tag LIMIT $limit"""
-STATES = """
-    MATCH (m:Memory) RETURN sum(CASE WHEN m.stale THEN 1 ELSE 0 END), sum(CASE WHEN m.pinned THEN 1 ELSE 0 END),
-        count(m.expires_at)"""
 SUPERSEDED = "MATCH (:Memory)-[:SUPERSEDES]->(m:Memory) RETURN count(DISTINCT m)"
-CODE_FILES = """
-    MATCH (m:Memory) WHERE m.path IS NOT NULL
-    RETURN m.root, m.language, m.stale, count(m), sum(m.lines)"""
 
 
 def count(where: str) -> str:

@@ -22,22 +22,9 @@ ARE_TAKEN = """
 LAST_PLACE = "MATCH (t:Thread {ref: toString($thread)}) RETURN t.last"
 
 DROP_CHUNK = "MATCH (c:{chunk} {{ref: toString(row)}}) DETACH DELETE c"
-ADD_CHUNK = """
-    MATCH (m:{memory} {{ref: toString(row.memory)}})
-    CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(:{chunk} {{*row}})"""
-ADD_MENTION = """
-    MATCH (c:{chunk} {{ref: toString(row.chunk)}}) MATCH (e:{entity} {{ref: toString(row.entity)}})
-    MERGE (c)-[n:MENTIONS]->(e) SET n.origin = row.origin"""
-_ENTITIES = ("Entity", "TrashedEntity")
 
 
 def of_state(query: str, *, live: bool) -> str:
     """The query or step for what is live, or for what is in the trash."""
     prefix = "" if live else "Trashed"
     return query.format(memory=f"{prefix}Memory", chunk=f"{prefix}Chunk")
-
-
-def mentions(*, live: bool) -> tuple[str, ...]:
-    """Return the statements that make a mention, by the state of the entity."""
-    chunk = "Chunk" if live else "TrashedChunk"
-    return tuple(ADD_MENTION.format(chunk=chunk, entity=entity) for entity in _ENTITIES)

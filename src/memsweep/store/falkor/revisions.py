@@ -9,13 +9,11 @@ from typing import Any
 from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
-from memsweep.model.text import content_hash
 from memsweep.store.falkor import code_cypher, cypher, trash_cypher, writing
 from memsweep.store.falkor import revision_cypher as own
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
-from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.texts import Texts
 
 _STATES = (True, False)
@@ -52,7 +50,7 @@ class FalkorTexts(Texts):
         if pieces is None:
             return []
         self._drop_chunks(memory)
-        keys = self._add_chunks(memory, pieces)
+        keys = self.add_chunks(memory, pieces, self._placed(memory, pieces))
         self._tx.do(trash_cypher.LAST_OF_THREAD, [] if memory.thread is None else [memory.thread])
         return keys
 
@@ -81,48 +79,6 @@ class FalkorTexts(Texts):
                 self._tx.do(cypher.SET_NAME_SEEN, [row])
             else:
                 self._tx.do(cypher.DROP_NAME_SEEN, [key])
-
-    def _add_chunks(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[int]:
-        live = memory.trash is None
-        rows = [
-            self._chunk(memory, piece, position, place)
-            for position, (piece, place) in enumerate(zip(pieces, self._placed(memory, pieces), strict=True))
-        ]
-        keys = [row["key"] for row in rows]
-        made = list(zip(keys, pieces, strict=True))
-        self._tx.do(own.of_state(own.ADD_CHUNK, live=live), rows)
-        self._tx.do(cypher.ADD_EMBEDDING, [{"key": key, "data": writing.encoded(piece.vector)} for key, piece in made])
-        for step in own.mentions(live=live):
-            mentioned = [
-                {"chunk": key, "entity": entity, "origin": origin}
-                for key, piece in made
-                for entity, origin in piece.mentions
-            ]
-            self._tx.do(step, mentioned)
-        return keys
-
-    def _chunk(
-        self, memory: MemoryText, piece: Piece, position: int, place: tuple[int | None, int | None]
-    ) -> dict[str, Any]:
-        stream, stream_position = place
-        return {
-            "key": self._tx.new_key(),
-            "id": piece.id,
-            "memory": memory.key,
-            "position": position,
-            "text": piece.text,
-            "start": piece.start,
-            "first_line": piece.first_line,
-            "last_line": piece.last_line,
-            "hash": content_hash(piece.text).hex(),
-            "stream": stream,
-            "stream_position": stream_position,
-            "symbol": piece.symbol,
-            "symbol_kind": piece.symbol_kind,
-            "words": piece.words,
-            **sought_by(terms_of(piece.text, piece.words)),
-            "trash": memory.trash,
-        }
 
     def _placed(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[tuple[int | None, int | None]]:
         """Return the places of new chunks: the wanted ones if all are free, else the next ones."""

@@ -139,10 +139,6 @@ def compared_keys(graph: GraphHandle, filters: Filters) -> list[int] | None:
     return sorted(set.intersection(*found)) if found else None
 
 
-def count_held_back(graph: GraphHandle, back: HeldBack) -> int:
-    return int(graph.ask(cypher.COUNT_HELD_BACK, **held_values(graph, back))[0][0])
-
-
 def held_values(graph: GraphHandle, back: HeldBack) -> dict[str, Any]:
     keys = [key for key, *said in graph.ask(origin_cypher.EVERY) if stored_origin(*said).tier in back.tiers]
     since = -(2**62) if back.since is None else back.since

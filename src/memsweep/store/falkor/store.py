@@ -12,7 +12,6 @@ from memsweep.model.search import (
     FactWords,
     FileWords,
     Filters,
-    HeldBack,
     Kind,
     Owner,
     Passages,
@@ -38,7 +37,6 @@ from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.ranking import Ranking
-from memsweep.store.falkor.reembedding import FalkorReembedding
 from memsweep.store.falkor.rows import queries_of, viewed
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
@@ -56,7 +54,6 @@ class FalkorStore:
         self._vectors = VectorSet(graph)
         self._ranking = Ranking(graph)
         self.code = FalkorCodeFiles(graph, self._vectors)
-        self.reembedding = FalkorReembedding(graph, self._vectors)
         self.collector = FalkorCollector(graph, self._vectors)
         self.windows = FalkorWindows(graph)
         self.graph = FalkorGraph(graph)
@@ -150,9 +147,6 @@ class FalkorStore:
 
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         return searching.owners(self._graph, keys)
-
-    def count_held_back(self, back: HeldBack) -> int:
-        return searching.count_held_back(self._graph, back)
 
     def passages(self, keys: Sequence[int]) -> Passages:
         return searching.passages(self._graph, keys)

@@ -88,9 +88,6 @@ _NUMBERS = " union ".join(
 )
 _MISSING_ORIGINS = f"select number from ({_NUMBERS}) where number > 0 and {_no('origin', 'number')}"
 
-NAMES = """
-    select name_key, id from live_entity
-    union all select alias.name_key, id from alias join live_entity on live_entity.id = alias.entity"""
 
 CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "chunk_without_memory": f"select uid from chunk where trash is null and {_no('memory', 'chunk.memory')}",

@@ -5,22 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Restored, RestoreRequest, Seal
 from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.store.copy_progress import CopyProgress
+from memsweep.store.ports.memories import Reembedding
 
 
-class EntityName(NamedTuple):
-    """A name under which a live entity is found, as names are compared."""
-
-    name_key: str
-    entity: int
-
-
-class Keeper(Protocol):
+class Keeper(Reembedding, Protocol):
     """Looks after a workspace: examine, repair, compact, copy."""
 
     def examine(self) -> list[Finding]:
@@ -31,9 +25,6 @@ class Keeper(Protocol):
 
     def explain(self) -> StoreCorrupt | None:
         """Return the damage, if that may be why something failed that should not fail."""
-
-    def names(self) -> list[EntityName]:
-        """Of every live entity, its other names included."""
 
     def chunkless(self) -> list[tuple[int, str]]:
         """Live memories that have text and no chunks: their keys and texts."""

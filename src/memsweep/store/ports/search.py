@@ -10,7 +10,6 @@ from memsweep.model.search import (
     FactWords,
     FileWords,
     Filters,
-    HeldBack,
     Kind,
     Owner,
     Passages,
@@ -48,9 +47,6 @@ class SearchIndex(Protocol):
 
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         """Return the owners of these chunks."""
-
-    def count_held_back(self, back: HeldBack) -> int:
-        """Return how many live memories are in quarantine."""
 
     def passages(self, keys: Sequence[int]) -> Passages: ...
 

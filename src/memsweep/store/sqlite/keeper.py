@@ -20,22 +20,21 @@ from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.noticing import noticing
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.ports.care import EntityName
 from memsweep.store.sqlite import rescue
 from memsweep.store.sqlite.readable import refusal
+from memsweep.store.sqlite.reembedding import SqliteReembedding
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import add_pieces, claim_model
 
 _PATIENCE_MILLISECONDS = 2000
 
 
-class SqliteKeeper:
+class SqliteKeeper(SqliteReembedding):
     """Implements `memsweep.store.ports.care.Keeper`."""
 
     def __init__(self, path: Path, pool: Pool, vectors: VectorIndex) -> None:
+        super().__init__(pool, vectors)
         self._path = path
-        self._pool = pool
-        self._vectors = vectors
 
     def examine(self) -> list[Finding]:
         """Return what is wrong at two looks: a read that the disk refused for once looks like damage, too."""
@@ -72,10 +71,6 @@ class SqliteKeeper:
     def explain(self) -> StoreCorrupt | None:
         with self._pool.connection() as db:
             return values.explain(db, self._path)
-
-    def names(self) -> list[EntityName]:
-        with self._pool.reading() as db:
-            return [EntityName(*row) for row in db.execute(care_sql.NAMES)]
 
     def chunkless(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:

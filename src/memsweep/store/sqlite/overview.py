@@ -10,10 +10,10 @@ import apsw
 
 from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
 from memsweep.model.listing import ListedMemory, ListFilters
-from memsweep.model.origin import stored_origin
-from memsweep.store.file.connect import Pool, one, row
+from memsweep.store.file.connect import Pool, one
+from memsweep.store.overview import raw_counts
 from memsweep.store.sqlite import overview_sql
-from memsweep.store.sqlite.rows import viewed
+from memsweep.store.sqlite.rows import SqliteRows, viewed
 from memsweep.store.views import LISTED, read_listed
 
 _RARE = 2000
@@ -40,22 +40,10 @@ class SqliteOverview:
 
     def counts(self, first_day: int) -> RawCounts:
         with self._pool.reading() as db:
-            stale, pinned, expiring, superseded = (count or 0 for count in row(db, overview_sql.STATES))
-            origins: Iterable[Any] = db.execute(overview_sql.ORIGINS)
-            return RawCounts(
-                made=tuple(
-                    MadeOn(day, bool(is_code), count)
-                    for day, is_code, count in db.execute(overview_sql.MADE, {"first": first_day * DAY_MICROS})
-                ),
-                sources=dict(db.execute(overview_sql.SOURCES)),
-                tags=dict(db.execute(overview_sql.TAGS, (MOST_TAGS,))),
-                origins=tuple((stored_origin(*said), count) for count, *said in origins),
-                languages=dict(db.execute(overview_sql.LANGUAGES)),
-                stale=stale,
-                pinned=pinned,
-                expiring=expiring,
-                superseded=superseded,
-            )
+            made: Iterable[Any] = db.execute(overview_sql.MADE, {"first": first_day * DAY_MICROS})
+            days = [MadeOn(day, bool(is_code), count) for day, is_code, count in made]
+            tags = dict(db.execute(overview_sql.TAGS, (MOST_TAGS,)))
+            return raw_counts(SqliteRows(db), days, tags, one(db, overview_sql.SUPERSEDED))
 
 
 def _passing(db: apsw.Connection, asked: ListFilters) -> tuple[str, list[Any]]:

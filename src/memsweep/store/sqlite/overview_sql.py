@@ -12,7 +12,6 @@ from memsweep.model.counts import DAY_MICROS
 from memsweep.model.listing import ListFilters
 from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.search import HeldBack
-from memsweep.store.sqlite import origin_sql
 from memsweep.store.sqlite.rows import viewed
 from memsweep.store.sqlite.search_sql import EXPIRED, HELD_BACK, condition, held_values
 from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
@@ -86,20 +85,12 @@ def page(where: str, *, after_another: bool) -> str:
 MADE = f"""
     select max(created_at, :first - 1) / {DAY_MICROS} as day, source = '{CODE_SOURCE}' as is_code, count(*) {_LISTED}
     group by day, is_code"""
-SOURCES = f"select source, count(*) {_LISTED} group by source"
-ORIGINS = f"""
-    select counted, {origin_sql.FIELDS} from (select origin, count(*) as counted {_LISTED} group by origin) as brought
-    left join origin on origin.id = brought.origin"""
 # Tags stay with what is in the trash.
 TAGS = """
     select tag, count(*) as counted from memory_tag
     where memory not in (select id from memory where trash is not null)
     group by tag order by counted desc, tag limit ?"""
-STATES = f"""
-    select sum(stale), sum(pinned), sum(expires_at is not null), sum({_SUPERSEDED}) {_LISTED}"""
-LANGUAGES = """
-    select language, count(*) from code_file join memory indexed by memory_by_number
-    on memory.id = code_file.memory and trash is null and not stale group by language"""
+SUPERSEDED = f"select count(*) {_LISTED} and {_SUPERSEDED}"
 
 
 def count(where: str) -> str:

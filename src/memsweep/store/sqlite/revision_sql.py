@@ -10,7 +10,6 @@ PIECES = f"""
            symbol_kind, words, (select json_group_array(json_array(entity, origin)) from mention
                                 where mention.chunk = chunk.id), chunk.id
     from chunk left join vector on vector.chunk = chunk.id where memory in {_KEYS} order by memory, position"""
-DROP_TAGS = "delete from memory_tag where memory = ?"
 UNINDEX = """
     insert into chunk_fts (chunk_fts, rowid, text)
     select 'delete', id, spread_script(text || ' ' || words) from chunk where memory = ? and trash is null"""
@@ -18,15 +17,6 @@ DROP_VECTORS = "delete from vector where chunk in (select id from chunk where me
 DROP_MENTIONS = "delete from mention where chunk in (select id from chunk where memory = ?)"
 DROP_CHUNKS = "delete from chunk where memory = ?"
 CHUNKS_BEFORE = "select id from chunk where memory = ?"
-ADD_CHUNK = """
-    insert into chunk (uid, memory, position, text, start, first_line, last_line, hash, stream, stream_position, symbol,
-                       symbol_kind, words, trash)
-    values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-ADD_MENTION = """
-    insert into mention (chunk, entity, trash, origin)
-    select :chunk, entity.id, coalesce(:trash, entity.trash), value ->> 1
-    from json_each(:mentions) join entity on entity.id = value ->> 0
-    where true on conflict do nothing"""
 # A name that is only counted was seen in chunks that are no more.
 NAMES_SEEN_IN = """
     select name_key, name, evidence, chunks from name_seen

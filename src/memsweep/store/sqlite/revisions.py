@@ -12,9 +12,8 @@ from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.stored import to_json
-from memsweep.model.text import content_hash
 from memsweep.store.file import meta_sql
-from memsweep.store.file.connect import insert, one
+from memsweep.store.file.connect import one
 from memsweep.store.file.meta import read_model
 from memsweep.store.journals import Revisions
 from memsweep.store.sqlite import revision_sql, sql, trash_sql, writing
@@ -61,13 +60,11 @@ class SqliteTexts(Texts):
 
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
         self.change_text(memory)
-        self._db.execute(revision_sql.DROP_TAGS, (memory.key,))
-        self._db.executemany(sql.ADD_TAG, [(tag, memory.key) for tag in memory.tags])
         if pieces is None:
             return []
         places = writing.placed(self._db, memory.key, memory.thread, pieces)
         self._drop_chunks(memory.key)
-        return self._add_chunks(memory, pieces, places)
+        return self.add_chunks(memory, pieces, places)
 
     def origin_key(self, origin: Origin) -> int | None:
         return origin_key(self._db, origin)
@@ -93,20 +90,3 @@ class SqliteTexts(Texts):
                 self._db.execute(sql.SET_NAME_SEEN, seen)
             else:
                 self._db.execute(sql.DROP_NAME_SEEN, (key,))
-
-    def _add_chunks(
-        self, memory: MemoryText, pieces: Sequence[Piece], places: Sequence[tuple[int | None, int | None]]
-    ) -> list[int]:
-        keys = []
-        for position, (piece, place) in enumerate(zip(pieces, places, strict=True)):
-            lines = (piece.start, piece.first_line, piece.last_line, content_hash(piece.text))
-            symbol = (piece.symbol, piece.symbol_kind, piece.words)
-            values = (piece.id, memory.key, position, piece.text, *lines, *place, *symbol, memory.trash)
-            key = insert(self._db, revision_sql.ADD_CHUNK, values)
-            if memory.trash is None:
-                self._db.execute(sql.ADD_WORDS, (key, piece.text, piece.words))
-            self._db.execute(sql.ADD_VECTOR, (key, piece.vector))
-            mentioned = {"chunk": key, "trash": memory.trash, "mentions": json.dumps(piece.mentions)}
-            self._db.execute(revision_sql.ADD_MENTION, mentioned)
-            keys.append(key)
-        return keys

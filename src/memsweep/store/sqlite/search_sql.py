@@ -139,7 +139,6 @@ def _on_metadata(asked: Condition) -> tuple[str, list[Any]]:
 HELD_BACK = """
     memory.released_at is null and memory.created_at > ? and (? or memory.source <> 'code_indexer')
     and memory.origin in (select id from origin where tier in (select value from json_each(?)))"""
-COUNT_HELD_BACK = f"select count(*) from memory where trash is null and {HELD_BACK}"
 
 
 EXPIRED = "coalesce(memory.expires_at <= ?, false)"

@@ -14,7 +14,7 @@ from memsweep.store.file import mark, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import tombstoned_text
-from memsweep.store.sqlite import registry_sql, revision_sql, search_sql, searching, sql, superseding_sql
+from memsweep.store.sqlite import registry_sql, revision_sql, searching, sql, superseding_sql
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import WordQuery
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         FactWords,
         FileWords,
         Filters,
-        HeldBack,
         Kind,
         Owner,
         Passages,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
     from memsweep.store.sqlite.overview import SqliteOverview
-    from memsweep.store.sqlite.reembedding import SqliteReembedding
     from memsweep.store.sqlite.windows import SqliteWindows
 
 
@@ -59,12 +57,6 @@ class SqliteStore:
         from memsweep.store.sqlite.code import SqliteCodeFiles
 
         return SqliteCodeFiles(self._pool)
-
-    @cached_property
-    def reembedding(self) -> SqliteReembedding:
-        from memsweep.store.sqlite.reembedding import SqliteReembedding
-
-        return SqliteReembedding(self._pool, self._vectors)
 
     @cached_property
     def collector(self) -> SqliteCollector:
@@ -203,11 +195,6 @@ class SqliteStore:
     def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
         with self._pool.reading() as db:
             return searching.owners(db, keys)
-
-    def count_held_back(self, back: HeldBack) -> int:
-        with self._pool.reading() as db:
-            count: int = one(db, search_sql.COUNT_HELD_BACK, search_sql.held_values(back))
-            return count
 
     def passages(self, keys: Sequence[int]) -> Passages:
         with self._pool.reading() as db:
