@@ -288,7 +288,10 @@ class App:
 
     def deleted_workspaces(self, older_than_days: float) -> int:
         """Count the workspaces that were deleted at least this long ago, and can be purged or brought back."""
-        return self.engine.count_deleted(days_ago(self.clock(), older_than_days))
+        before = days_ago(self.clock(), older_than_days)
+        return sum(
+            each.deleted_at is not None and each.deleted_at <= before for each in self.engine.deleted_workspaces()
+        )
 
     def purge_workspaces(self, older_than_days: float) -> int:
         """Purge workspaces that were deleted at least this long ago, and copies left unfinished since; how many."""

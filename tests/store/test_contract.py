@@ -449,17 +449,17 @@ def no_embedder(texts: Sequence[str]) -> list[bytes]:
 def test_a_new_model_takes_over_when_every_chunk_has_its_vector(store: Store) -> None:
     for number in range(5):
         store.add(new(f"note {number}"), MODEL)
-    assert store.reembedding.switch(OTHER, no_embedder, 0) == 5
+    assert store.keeper.switch(OTHER, no_embedder, 0) == 5
     assert store.model() == MODEL
-    first = store.reembedding.unstaged(OTHER, 3)
+    first = store.keeper.unstaged(OTHER, 3)
     assert [text for _, text in first] == ["note 0", "note 1", "note 2"]
-    store.reembedding.stage([(key, bytes(6)) for key, _ in first], OTHER)
-    assert store.reembedding.switch(OTHER, no_embedder, 1) == 2
+    store.keeper.stage([(key, bytes(6)) for key, _ in first], OTHER)
+    assert store.keeper.switch(OTHER, no_embedder, 1) == 2
     store.add(new("came meanwhile"), MODEL)
-    rest = store.reembedding.unstaged(OTHER, 100)
+    rest = store.keeper.unstaged(OTHER, 100)
     assert [text for _, text in rest] == ["note 3", "note 4", "came meanwhile"]
-    store.reembedding.stage([(key, vector(1, 0, 0, 0, 0, 0)) for key, _ in rest], OTHER)
-    assert store.reembedding.switch(OTHER, no_embedder, 0) == 0
+    store.keeper.stage([(key, vector(1, 0, 0, 0, 0, 0)) for key, _ in rest], OTHER)
+    assert store.keeper.switch(OTHER, no_embedder, 0) == 0
     assert store.model() == OTHER
     found = store.candidates("zzz", vector(1, 0, 0, 0, 0, 0), Filters(), 10)
     texts = {store.passages([item.key])[item.key].text for item in found}
@@ -471,15 +471,15 @@ def test_a_new_model_takes_over_when_every_chunk_has_its_vector(store: Store) ->
 def test_the_last_few_are_embedded_by_the_switch(store: Store) -> None:
     for number in range(5):
         store.add(new(f"note {number}"), MODEL)
-    first = store.reembedding.unstaged(OTHER, 3)
-    store.reembedding.stage([(key, bytes(6)) for key, _ in first], OTHER)
+    first = store.keeper.unstaged(OTHER, 3)
+    store.keeper.stage([(key, bytes(6)) for key, _ in first], OTHER)
     asked: list[str] = []
 
     def embed(texts: Sequence[str]) -> list[bytes]:
         asked.extend(texts)
         return [bytes(6) for _ in texts]
 
-    assert store.reembedding.switch(OTHER, embed, 2) == 0
+    assert store.keeper.switch(OTHER, embed, 2) == 0
     assert asked == ["note 3", "note 4"]
     assert store.model() == OTHER
 
@@ -491,7 +491,7 @@ def test_a_switch_whose_embedder_fails_changes_nothing(store: Store) -> None:
         raise EmbedderError("down")
 
     with pytest.raises(EmbedderError):
-        store.reembedding.switch(OTHER, embed, 1)
+        store.keeper.switch(OTHER, embed, 1)
     assert store.model() == MODEL
     assert search(store, "note") == ["note"]
 
@@ -504,15 +504,15 @@ def test_a_query_of_another_dimension_is_refused(store: Store) -> None:
 
 def test_a_stage_of_another_model_is_thrown_away(store: Store) -> None:
     store.add(new("note"), MODEL)
-    ((key, _),) = store.reembedding.unstaged(OTHER, 10)
-    store.reembedding.stage([(key, bytes(6))], OTHER)
+    ((key, _),) = store.keeper.unstaged(OTHER, 10)
+    store.keeper.stage([(key, bytes(6))], OTHER)
     third = EmbeddingModel("third", 8)
-    assert store.reembedding.switch(third, no_embedder, 0) == 1
-    assert store.reembedding.switch(OTHER, no_embedder, 0) == 1
+    assert store.keeper.switch(third, no_embedder, 0) == 1
+    assert store.keeper.switch(OTHER, no_embedder, 0) == 1
 
 
 def test_an_empty_workspace_takes_any_model_at_once(store: Store) -> None:
-    assert store.reembedding.switch(OTHER, no_embedder, 0) == 0
+    assert store.keeper.switch(OTHER, no_embedder, 0) == 0
     assert store.model() == OTHER
 
 

@@ -67,10 +67,6 @@ class BoundedEngine:
     def deleted_workspaces(self) -> list[Workspace]:
         return [each for each in self._engine.deleted_workspaces() if self._token.allows(each.id)]
 
-    def count_deleted(self, before: datetime) -> int:
-        found = self.deleted_workspaces()
-        return sum(each.deleted_at is not None and each.deleted_at <= before for each in found)
-
     def purge_deleted(self, before: datetime) -> int:
         raise self._not_for_all("purge deleted workspaces")
 

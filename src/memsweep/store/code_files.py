@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
-from memsweep.model.code import LISTED, CodeTotals, FileMark, FileWrite, KnownFile, Listing, RunEnd
+from memsweep.model.code import LISTED, CodeTotals, FileChunk, FileMark, FileWrite, KnownFile, Listing, RunEnd
 from memsweep.model.code_roots import CodeRoot, code_roots
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import to_micros
@@ -191,3 +191,48 @@ class RunWrites:
 def _seen(file: dict[str, Any]) -> int | None:
     verified = file["verified"] if file["run_verified"] is None else file["run_verified"]
     return max(filter(None, (file["last_seen_at"], verified)), default=None)
+
+
+class StoredChunk(NamedTuple):
+    """A piece of a file, as it is stored."""
+
+    key: int
+    hash: bytes
+    text: str
+    words: str
+    symbol: str
+    kind: str
+    first_line: int
+    last_line: int
+    position: int
+
+    def is_still(self, chunk: FileChunk, position: int) -> bool:
+        """Return whether it needs no change. Other blank lines around a piece change it; the hash ignores them."""
+        after = (chunk.text, chunk.words, chunk.symbol, chunk.kind, chunk.first_line, chunk.last_line, position)
+        return self[2:] == after
+
+
+class ChunkChanges(NamedTuple):
+    """The changes of the chunks of a file; `kept` and `new` go by their positions in it."""
+
+    kept: dict[int, StoredChunk]
+    new: dict[int, int | None]
+    """With the chunk whose vector is the same, where none was given."""
+    dropped: list[StoredChunk]
+
+
+def compare_chunks(before: Sequence[StoredChunk], chunks: Sequence[FileChunk]) -> ChunkChanges:
+    """Equal hashes take the chunks that are there, in their order."""
+    waiting: dict[bytes, list[StoredChunk]] = defaultdict(list)
+    for old in before:
+        waiting[old.hash].append(old)
+    same = {old.hash: old.key for old in before}
+    kept, new = dict[int, StoredChunk](), dict[int, int | None]()
+    for position, chunk in enumerate(chunks):
+        if waiting.get(chunk.hash):
+            kept[position] = waiting[chunk.hash].pop(0)
+        elif chunk.vector is None and chunk.hash not in same:
+            raise file_removed_meanwhile("a file")
+        else:
+            new[position] = same[chunk.hash] if chunk.vector is None else None
+    return ChunkChanges(kept, new, [old for rest in waiting.values() for old in rest])

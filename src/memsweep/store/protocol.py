@@ -82,9 +82,6 @@ class Engine(Protocol):
     def deleted_workspaces(self) -> list[Workspace]:
         """Return those that were deleted and are not freed yet, the last deleted first."""
 
-    def count_deleted(self, before: datetime) -> int:
-        """Return how many workspaces were deleted up to a moment and are not freed yet."""
-
     def purge_deleted(self, before: datetime) -> int:
         """Free workspaces that were deleted up to a moment; how many. What was cut short is finished too."""
 

@@ -27,8 +27,7 @@ from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
-from memsweep.store.code_files import CodeFiles, RunWrites, ensure_root, keep_listed
-from memsweep.store.code_values import StoredChunk, compare_chunks
+from memsweep.store.code_files import CodeFiles, RunWrites, StoredChunk, compare_chunks, ensure_root, keep_listed
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames

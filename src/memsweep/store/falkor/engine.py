@@ -144,10 +144,6 @@ class FalkorEngine:
         found = [_deleted_workspace(name, about) for name, _, about in self.deleted() if not unfinished & about.keys()]
         return sorted(found, key=lambda each: (each.deleted_at, each.id, each.receipt_id), reverse=True)
 
-    def count_deleted(self, before: datetime) -> int:
-        """Count the workspaces that were deleted up to a moment and are not freed yet."""
-        return len(self._purgeable(before))
-
     def purge_deleted(self, before: datetime) -> int:
         """Free the graphs of workspaces that were deleted up to a moment; how many."""
         self.finish_abandoned()

@@ -26,8 +26,7 @@ from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
-from memsweep.store.code_files import CodeFiles, RunWrites, ensure_root, keep_listed
-from memsweep.store.code_values import StoredChunk, compare_chunks
+from memsweep.store.code_files import CodeFiles, RunWrites, StoredChunk, compare_chunks, ensure_root, keep_listed
 from memsweep.store.file.connect import Pool, insert, one, row
 from memsweep.store.file.meta import add_event
 from memsweep.store.journals import note_if_any

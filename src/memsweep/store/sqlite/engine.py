@@ -165,13 +165,6 @@ class SqliteEngine:
                 for name, text, created_at, receipt, deleted_at, project in rows
             ]
 
-    def count_deleted(self, before: datetime) -> int:
-        """Return how many workspaces were deleted up to a moment and are not freed yet."""
-        if not self._has_registry():
-            return 0
-        with self._registry.connection() as db:
-            return int(one(db, registry_sql.COUNT_DELETED, (to_micros(before),)))
-
     def purge_deleted(self, before: datetime) -> int:
         """Free the files of workspaces that were deleted up to a moment; how many."""
         if not self._has_registry():

@@ -27,7 +27,6 @@ LIST_DELETED = """
     select name, description, created_at, receipt, deleted_at, project from workspace where deleted_at is not null
     order by deleted_at desc, name desc, receipt desc"""
 DELETED_AT = "select deleted_at from workspace where file = ?"
-COUNT_DELETED = "select count(*) from workspace where deleted_at <= ?"
 # What somebody is at work on is purged the next time.
 FORGET_WORKSPACES = """
     delete from workspace where deleted_at <= ? and file not in (select file from intent) returning file"""
