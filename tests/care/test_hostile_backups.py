@@ -236,7 +236,6 @@ def state(home: Path, filled: Path) -> object:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("case", [*SCHEMA, *HEADER, *ROWS])
 def test_a_forged_backup_gets_one_sentence_and_changes_nothing(
     run: Callable[..., Ran], filled: Path, home: Path, copy: Path, case: str
@@ -304,7 +303,6 @@ NO_FILES: dict[str, tuple[int, Callable[[Path], object]]] = {
 }
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("case", NO_FILES)
 @pytest.mark.parametrize("command", [["restore"], ["graph", "import"], ["context", "import"]], ids=" ".join)
 def test_only_a_regular_file_is_opened(

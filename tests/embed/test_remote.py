@@ -141,8 +141,8 @@ def test_a_server_that_is_down_is_named_and_stores_nothing(make: Callable[..., A
 def test_a_server_that_does_not_answer_in_time_stores_nothing(
     make: Callable[..., App], server: EmbeddingServer, home: Path
 ) -> None:
+    make(**server.settings("ollama")).memory().remember("before")
     app = make(**server.settings("ollama", MEMSWEEP_EMBEDDING_TIMEOUT_SECONDS="0.3"))
-    app.memory().remember("before")
     server.mood = "silent"
     with pytest.raises(EmbedderError, match="cannot be reached"):
         app.memory().remember("after")

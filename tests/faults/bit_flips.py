@@ -19,7 +19,7 @@ from memsweep.store.sqlite import vectors
 from tests.faults import lab, steps
 
 FLIPS = 8
-_SECONDS = 60
+_SECONDS = 300
 _SECTOR = 512
 _WRITES = ("add", "delete", "prune", "undo", "context add", "relate", "backup", "workspace create", "doctor")
 _DOORS = (*steps.READS, *(steps.BY_NAME[name] for name in _WRITES))

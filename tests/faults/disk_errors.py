@@ -67,7 +67,7 @@ def run_step(name: str, kind: str, points: slice, *, lasts: bool = False, dies: 
     """One step, with an error at some of its points. In a child: SQLite keeps the functions that refuse."""
     steps.template()
     case = Case(next(step for step in _EVERYTHING if step.name == name), kind, lasts, dies)
-    return lab.in_child(lambda: _try(case, lambda every: every[points]), seconds=100)
+    return lab.in_child(lambda: _try(case, lambda every: every[points]), seconds=600)
 
 
 def _run(seed: int, errors: int) -> lab.Outcome:

@@ -168,7 +168,7 @@ def pinned(chance: random.Random, watch: Clock) -> Iterator[None]:
         clock.datetime, secrets.token_hex, os.urandom, connect.time, clock._entropy.left = kept  # type: ignore[assignment]
 
 
-def in_child(work: Callable[[], T], seconds: int = 120) -> T | str:
+def in_child(work: Callable[[], T], seconds: int = 600) -> T | str:
     """What a function returns in a forked child; how the child ended, if it came to no end of its own."""
     ours, theirs = os.pipe()
     with warnings.catch_warnings():

@@ -29,7 +29,7 @@ from tests.faults.recorder import Event, Recorder, read_log, recording
 
 _LONGEST_WAY_IN = 80  # events of a step before it is stopped
 _PATIENCE_SECONDS = 0.02
-_LONGEST_LIFE_SECONDS = 120
+_LONGEST_LIFE_SECONDS = 600
 
 
 @dataclass

@@ -68,7 +68,6 @@ GRAPHS: dict[str, str] = {
 }
 
 
-@pytest.mark.timeout(60)
 @on_every_engine
 @pytest.mark.parametrize("case", GRAPHS)
 def test_a_hostile_graph_gets_a_sentence_and_leaves_nothing(app: App, case: str, tmp_path: Path) -> None:
@@ -106,7 +105,6 @@ SESSIONS: dict[str, str] = {
 }
 
 
-@pytest.mark.timeout(60)
 @on_every_engine
 @pytest.mark.parametrize("case", SESSIONS)
 def test_a_hostile_session_gets_a_sentence_and_leaves_nothing(app: App, case: str) -> None:

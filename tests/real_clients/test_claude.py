@@ -2,12 +2,12 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 from tests.real_clients.conftest import git, repository
 from tests.real_clients.running import Machine, claude
 from tests.real_clients.scripted import Step, scripted
+from tests.support.waiting import wait_for
 
 DECISION = "We decided to use Postgres for orders because of the JSON queries."
 MARK = "<memsweep-memory-"
@@ -15,11 +15,7 @@ MARK = "<memsweep-memory-"
 
 def drained(machine: Machine) -> None:
     """Wait until the work in the background is done and its process is gone."""
-    end = time.monotonic() + 60
-    while time.monotonic() < end and (list(machine.data.glob("hooks/spool/*.json")) or processes_of(machine)):
-        time.sleep(0.05)
-    assert not list(machine.data.glob("hooks/spool/*.json"))
-    assert not processes_of(machine)
+    wait_for(lambda: not list(machine.data.glob("hooks/spool/*.json")) and not processes_of(machine))
 
 
 def processes_of(machine: Machine) -> list[str]:
@@ -124,10 +120,7 @@ def test_a_slow_memsweep_costs_its_time_and_nothing_else(machine: Machine, tmp_p
     project = repository(tmp_path / "shop")
     without = plain_requests(machine, project, None)
     assert plain_requests(machine, project, "exec sleep 300") == without
-    end = time.monotonic() + 60
-    while processes_of(machine) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert not processes_of(machine)
+    wait_for(lambda: not processes_of(machine))
 
 
 def test_what_init_writes_is_started(machine: Machine, tmp_path: Path) -> None:

@@ -111,7 +111,6 @@ CALLS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_every_answer_fits(filled_server: FilledServer) -> None:
     too_large = {}
     for tool, wanted in CALLS:
@@ -129,7 +128,6 @@ def test_every_answer_fits(filled_server: FilledServer) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_a_long_text_is_read_in_pieces_that_join(filled_server: FilledServer, tmp_path: Path) -> None:
     for name, expected in {"note": PROSE * 700}.items():
         arguments: dict[str, Any] = {"memory_id": filled_server.known[name]}

@@ -123,7 +123,7 @@ def connected(port: int, *pieces: bytes) -> socket.socket:
 
 @pytest.mark.slow
 def test_who_never_finishes_is_hung_up_on_and_many_idle_ones_shut_nobody_out(home: Path) -> None:
-    with page(home, MEMSWEEP_HTTP_PATIENCE_SECONDS="1") as (_, port, _):
+    with page(home, MEMSWEEP_HTTP_PATIENCE_SECONDS="3") as (_, port, _):
         host = f"Host: 127.0.0.1:{port}\r\n".encode()
         idle = [connected(port) for _ in range(500)]
         answer = connected(port, b"GET /login HTTP/1.1\r\nConnection: close\r\n", host, b"\r\n")

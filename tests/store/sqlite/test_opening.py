@@ -1,13 +1,13 @@
 """Opening files: schema, versions, damage, permissions."""
 
 import contextlib
-import os
 import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import apsw
 import pytest
@@ -81,7 +81,7 @@ def test_a_damaged_file_is_named_and_left_as_it_is(
 ) -> None:
     whole = bytes_of(filled)
     broken = {
-        "garbage": os.urandom(len(whole)),
+        "garbage": Random(1).randbytes(len(whole)),
         "header": b"X" * 100 + whole[100:],
         "truncated": whole[:-4096],
         "half": whole[: len(whole) // 2 + 17],
@@ -98,8 +98,9 @@ def test_a_damaged_file_is_named_and_left_as_it_is(
 
 def test_damage_in_the_middle_never_shows_as_a_success_that_is_none(filled: Path, make: Callable[..., App]) -> None:
     whole = bytearray(bytes_of(filled))
+    chance = Random(2)
     for at in range(8192, len(whole), 4096):
-        whole[at : at + 64] = os.urandom(64)
+        whole[at : at + 64] = chance.randbytes(64)
     filled.write_bytes(whole)
     app = make()
     with pytest.raises(MemsweepError, match=filled.name):

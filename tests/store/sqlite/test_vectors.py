@@ -9,6 +9,7 @@ import stat
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -111,7 +112,7 @@ DAMAGE: dict[str, Callable[[bytes], bytes]] = {
     "wrong count": lambda whole: whole[:24] + (2**60).to_bytes(8, "little") + whole[32:],
     "a flipped bit": lambda whole: whole[:3000] + bytes([whole[3000] ^ 1]) + whole[3001:],
     "the form of old": lambda whole: b"memsweep vectors" + whole[16:32] + whole[40:],
-    "garbage": lambda whole: os.urandom(len(whole)),
+    "garbage": lambda whole: Random(1).randbytes(len(whole)),
 }
 
 
@@ -139,7 +140,7 @@ def test_files_that_do_not_belong_are_not_mapped(
     fill(app.memory(), texts)
     app.close()
     stranger = home / "workspaces" / name.format(stem=store_files.file_of(home).stem)
-    stranger.write_bytes(os.urandom(1000))
+    stranger.write_bytes(Random(2).randbytes(1000))
     assert by_meaning(make().memory(), texts) == texts
 
 
@@ -220,7 +221,7 @@ for turn in range(int(sys.argv[2])):
 HARMS: list[Callable[[Path], object]] = [
     lambda file: os.truncate(file, 0),
     lambda file: os.truncate(file, 5000),
-    lambda file: file.write_bytes(os.urandom(file.stat().st_size)),
+    lambda file: file.write_bytes(Random(3).randbytes(file.stat().st_size)),
     lambda file: file.write_bytes(b""),
     lambda file: file.unlink(),
     lambda file: flip_a_bit(file),
