@@ -357,7 +357,29 @@ def _found(it: Declaration, shape: Shape, place: Location, *, step: bool = False
             parts.append(f"{name} IS {'NOT ' * (op == 'known')}NULL")
         else:
             parts.append(f"{name} {op} {value}")
-    return f"{unwound}MATCH {_at(it, place, props)}{' WHERE ' * bool(parts)}{' AND '.join(parts)}"
+    if it.ends:
+        return unwound + _between(it, place, props, parts, "row, " if step else "")
+    return f"{unwound}MATCH {_at(it, place, props)}{_where(parts)}"
+
+
+def _between(
+    it: Declaration, place: Location, props: Mapping[str, Sequence[str]], parts: Sequence[str], kept: str
+) -> str:
+    """Compare the ends once edges are found: with conditions on both, the server would begin at every node."""
+    own = [part for part in parts if part.startswith("n.")]
+    others = [part for part in parts if part not in own]
+    if not props["n"]:
+        ends = f" WITH {kept}a, n, b" if others else ""
+        return f"MATCH {_at(it, place, props)}{_where(own)}{ends}{_where(others)}"
+    labels = (("a", place.begin), ("b", place.end))
+    others += [f"{end}.trash IS {'NOT ' * label.startswith('Trashed')}NULL" for end, label in labels if label]
+    ends = f" WITH {kept}n, startNode(n) AS a, endNode(n) AS b" if others or not kept else ""
+    at = f"MATCH ()-[n:{place.kind} {{{', '.join(props['n'])}}}]->()"
+    return f"{at}{_where(own)}{ends}{_where(others)}"
+
+
+def _where(parts: Sequence[str]) -> str:
+    return f" WHERE {' AND '.join(parts)}" if parts else ""
 
 
 def _order(it: Declaration, order: tuple[str, ...]) -> list[str]:
