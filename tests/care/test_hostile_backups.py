@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.model.care import Checkup
-from memsweep.store.file import foreign_sql
+from memsweep.store.file import care_sql
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from tests.care import stores
 from tests.support import forging, store_files
@@ -398,7 +398,7 @@ def test_a_backup_of_a_file_of_earlier_days_is_restored(
 
 def _grow_old(file: Path, form: str) -> None:
     first = WORKSPACE_MIGRATIONS[0]
-    for settled, before in foreign_sql.EARLIER:
+    for settled, before in care_sql.EARLIER:
         assert settled in first
         first = first.replace(settled, before)
     statements = {line.strip().split(" ", 3)[2]: line.strip() for line in first.split(";") if line.strip()}

@@ -10,7 +10,7 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.errors import Conflict, StoreAway
 from memsweep.settings import load_settings
-from memsweep.store.falkor import copying, reading, saving
+from memsweep.store.falkor import copying, keeper, reading
 from memsweep.store.file import portable
 from tests.falkor.both_engines import comparable, graph_rows
 from tests.falkor.servers import Start, opened
@@ -211,7 +211,7 @@ def test_a_source_that_changes_while_it_is_read_is_copied_as_of_one_moment(
 def test_a_source_that_never_rests_is_read_while_its_writers_wait(
     app: App, server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(saving, "_ATTEMPTS", 0)
+    monkeypatch.setattr(keeper, "_ATTEMPTS", 0)
     app.copy_workspace("default", "", server)
     app.copy_workspace("default", server, f"sqlite:{tmp_path / 'back'}")
     assert in_file(tmp_path / "back") == in_file(tmp_path / "here")

@@ -18,7 +18,7 @@ from memsweep.library import open_memory
 from memsweep.store.file.connect import connect, make_file
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.sqlite.readable import refusal
+from memsweep.store.sqlite.rescue import refusal
 from tests.support import store_files
 from tests.support.fork_server import ForkServer
 

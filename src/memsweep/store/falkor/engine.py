@@ -11,6 +11,7 @@ import contextlib
 import json
 import re
 import secrets
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -28,7 +29,8 @@ from memsweep.model.audit import AuditEvent
 from memsweep.model.memory import Workspace
 from memsweep.model.stored import to_json
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.falkor import cypher, entry_scripts, structure, workspace_events
+from memsweep.store.falkor import cypher, gc_cypher, link, structure
+from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
@@ -37,7 +39,26 @@ from memsweep.store.falkor.tokens import FalkorTokens
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import rows_of
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
-from memsweep.store.workspace_events import deleted, restored, to_fields
+from memsweep.store.workspace_events import deleted, from_fields, restored, to_fields
+
+
+def waiting_in(entry: Mapping[str, str]) -> list[Any]:
+    """Return the events that the entry of a live workspace has yet to pass on."""
+    found = json.loads(entry.get("events", "[]"))
+    return found if isinstance(found, list) else []
+
+
+def write(graph: GraphHandle, events: Iterable[Any]) -> None:
+    with graph.writing() as tx:
+        known = [event for fields in events if (event := from_fields(fields)) is not None]
+        for event in known:
+            if not tx.ask(gc_cypher.COUNT_EVENTS, **_about(event))[0][0]:
+                add_event(tx, AuditEvent(event.at, event.actor, event.action, event.subject, {}, event.reason))
+
+
+def _about(event: AuditEvent) -> dict[str, Any]:
+    return {"subject": event.subject, "at": to_micros(event.at), "action": event.action, "reason": event.reason}
+
 
 _MAKING_MILLISECONDS = 120_000
 _GRAPH = re.compile(r"}:[0-9a-f]{16}$")
@@ -88,11 +109,11 @@ class FalkorEngine:
         return min(made, default=("", None))[1]
 
     def assign(self, workspace_id: str, project: str) -> None:
-        if not self.link.write("EVAL", entry_scripts.ASSIGN, 1, self._entry_key(workspace_id), project):
+        if not self.link.write("EVAL", link.ASSIGN, 1, self._entry_key(workspace_id), project):
             raise self._unknown(workspace_id)
 
     def describe(self, workspace_id: str, description: str) -> None:
-        self.link.write("EVAL", entry_scripts.DESCRIBE, 1, self._entry_key(workspace_id), description)
+        self.link.write("EVAL", link.DESCRIBE, 1, self._entry_key(workspace_id), description)
 
     def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
         if self._entry(workspace_id):
@@ -111,7 +132,7 @@ class FalkorEngine:
             raise self._unknown(workspace_id)
         keys = (self._entry_key(workspace_id), self._deleted_key(workspace_id))
         hidden = _hidden(entry, deleted(workspace_id, receipt_id, actor, now))
-        if not self.link.write("EVAL", entry_scripts.HIDE, 2, *keys, entry["graph"], hidden):
+        if not self.link.write("EVAL", link.HIDE, 2, *keys, entry["graph"], hidden):
             raise self._unknown(workspace_id)
         return _workspace(workspace_id, entry, receipt_id or None)
 
@@ -123,7 +144,7 @@ class FalkorEngine:
                 project = about.get("project", "")
                 values = (graph, about["description"], about["created_at"], to_json(about), events, project)
                 keys = (self._entry_key(name), self._deleted_key(name))
-                shown = self.link.write("EVAL", entry_scripts.UNHIDE, 2, *keys, *values)
+                shown = self.link.write("EVAL", link.UNHIDE, 2, *keys, *values)
                 if shown == 0:
                     raise workspace_made_again(name)
                 if shown == 1:
@@ -136,8 +157,8 @@ class FalkorEngine:
         if "events" not in entry:
             return
         with contextlib.suppress(StoreError):
-            workspace_events.write(GraphHandle(self.link, entry["graph"]), workspace_events.waiting_in(entry))
-            self.link.write("EVAL", entry_scripts.PASSED_ON, 1, self._entry_key(workspace_id), entry["events"])
+            write(GraphHandle(self.link, entry["graph"]), waiting_in(entry))
+            self.link.write("EVAL", link.PASSED_ON, 1, self._entry_key(workspace_id), entry["events"])
 
     def deleted_workspaces(self) -> list[Workspace]:
         unfinished = {"making", "freeing", "copy_of"}
@@ -151,7 +172,7 @@ class FalkorEngine:
         for name, graph, about in old:
             # Written down first: what is cut short cannot be brought back, and is finished by the next one.
             freeing = to_json({**about, "freeing": True})
-            if self.link.write("EVAL", entry_scripts.FREE, 1, self._deleted_key(name), graph, to_json(about), freeing):
+            if self.link.write("EVAL", link.FREE, 1, self._deleted_key(name), graph, to_json(about), freeing):
                 self.drop_unfinished(name, graph)
         return len(old)
 
@@ -175,7 +196,7 @@ class FalkorEngine:
         """
         if self.link.write("EXISTS", f"{graph}:making"):
             return False
-        return bool(self.link.write("EVAL", entry_scripts.IS_LISTED, 1, self._deleted_key(workspace_id), graph))
+        return bool(self.link.write("EVAL", link.IS_LISTED, 1, self._deleted_key(workspace_id), graph))
 
     def open(self, workspace_id: str) -> FalkorStore:
         known = self._opened.get(workspace_id)
@@ -242,7 +263,7 @@ class FalkorEngine:
         self.link.change(graph.name, cypher.SETTLE)
         key = self._entry_key(workspace.id)
         values = (graph.name, workspace.description, to_micros(workspace.created_at), workspace.project)
-        entered = bool(self.link.write("EVAL", entry_scripts.SHOW, 2, key, self._deleted_key(workspace.id), *values))
+        entered = bool(self.link.write("EVAL", link.SHOW, 2, key, self._deleted_key(workspace.id), *values))
         if entered:
             self.link.write("UNLINK", f"{graph.name}:making")
         return entered
@@ -254,7 +275,7 @@ class FalkorEngine:
         keys = (self._entry_key(workspace.id), self._deleted_key(workspace.id))
         values = (graph.name, workspace.description, to_micros(workspace.created_at))
         old = (entry["graph"], _hidden(entry, event)) if entry else ("", "")
-        return bool(entry) if self.link.write("EVAL", entry_scripts.REPLACE, 2, *keys, *values, *old) else None
+        return bool(entry) if self.link.write("EVAL", link.REPLACE, 2, *keys, *values, *old) else None
 
     def drop_graph(self, graph: str) -> None:
         """With all that is beside it; also if an earlier attempt was cut short."""
@@ -351,7 +372,7 @@ def _hidden(entry: dict[str, str], event: AuditEvent) -> str:
             "created_at": int(entry["created_at"]),
             "deleted_at": to_micros(event.at),
             "receipt": event.reason,
-            "events": [*workspace_events.waiting_in(entry), to_fields(event)],
+            "events": [*waiting_in(entry), to_fields(event)],
             "project": entry.get("project", ""),
         }
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memsweep.store.falkor.origin_cypher import FIELDS as _ORIGIN
-from memsweep.store.file import name_words
+from memsweep.store.file import words
 
 _ENTITY = "e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.pinned"
 # What is large is read in pages: the keys first, then what belongs to some of them.
@@ -38,7 +38,7 @@ ONCE_NAMED_SO = """
 
 # A name as `store.file.name_words` takes it apart: what is asked for begins one of its words that are looked at.
 _SPACED = "e.name_key"
-for _sign in name_words.SIGNS:
+for _sign in words.SIGNS:
     _SPACED = f"replace({_SPACED}, '{_sign}', ' ')"
 _BEGINS = f"""
     WITH e, split({_SPACED}, ' ') AS words

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import apsw
 
@@ -23,16 +25,211 @@ from memsweep.model.memory import NewPiece
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.falkor import care_cypher, cypher, mending, saving, structure, values, writing
+from memsweep.store.falkor import (
+    care_cypher,
+    copying,
+    cypher,
+    gc_cypher,
+    node_codec,
+    reading,
+    structure,
+    values,
+    writing,
+)
 from memsweep.store.falkor.auditing import add_event
+from memsweep.store.falkor.care_cypher import of
+from memsweep.store.falkor.reading import Extent, GraphReader, extent
+from memsweep.store.falkor.row_codec import Row
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.falkor.writing import encoded, set_model
 from memsweep.store.file import copying as sealing
-from memsweep.store.file import health
-from memsweep.store.file.connect import plain_errors, snapshot
+from memsweep.store.file import health, portable
+from memsweep.store.file import mending as cures
+from memsweep.store.file.connect import immediate, plain_errors, snapshot
 from memsweep.store.file.mending import CHANGES_VECTORS, repaired
 from memsweep.store.ports.memories import Embed
+from memsweep.store.things.every import TABLES
+
+# Nodes that have no key of their own are known by these.
+_NAMED_BY = {it.label: it.known_by for it in TABLES.values() if it.label and it.known_by not in (("ref",), ("key",))}
+_KEPT = {"AuditEvent"}
+Identity = tuple[Any, ...]
+Named = dict[tuple[str, Identity], tuple[str, Row]]
+
+
+def mend(tx: Transaction, cure: str, actor: str, now: datetime) -> tuple[str, ...]:
+    """The ids of the memories and entities that are not as they were."""
+    roots = reading.RootNumbers()
+    before = reading.dump(tx, roots)
+    paths = {number: path for path, number in roots.items()}
+    with (
+        tempfile.TemporaryDirectory(prefix="memsweep-") as folder,
+        portable.file_of(Path(folder) / "workspace.db", before) as db,
+        immediate(db),
+    ):
+        ids = cures.mend(db, cure, (), actor, now).ids
+        after = portable.rows_of(db)
+    write_difference(tx, before, after, paths)
+    return ids
+
+
+def write_difference(
+    tx: Transaction, before: node_codec.Table, after: node_codec.Table, roots: Mapping[int, str]
+) -> None:
+    """Nodes get their labels first, then edges go and come; what leaves has lost its edges by then."""
+    was, will_be = (_named(node_codec.nodes(rows, _with_all(rows, roots))) for rows in (before, after))
+    _change_nodes(tx, was, will_be)
+    _do(tx, ((of(care_cypher.ADD_NODE, label=will_be[key][0]), will_be[key][1]) for key in will_be.keys() - was.keys()))
+    _change_edges(tx, list(node_codec.edges(before)), list(node_codec.edges(after)), was, will_be)
+    gone = [key for key in was if key not in will_be]
+    _do(tx, ((care_cypher.drop_node(was[key][0], _names(key[0])), {"at": _at(*key)}) for key in gone))
+
+
+def _with_all(rows: node_codec.Table, roots: Mapping[int, str]) -> dict[int, str]:
+    """The folder that is known by a path is mended under that path."""
+    return {row["id"]: row["path"] for row in rows["code_root"]} | dict(roots)
+
+
+def _named(nodes: Mapping[str, Iterable[Row]]) -> Named:
+    named: Named = {}
+    for label, listed in nodes.items():
+        family = label.removeprefix("Trashed")
+        if family not in _KEPT:
+            names = _NAMED_BY.get(family, ("key",))
+            named |= {(family, tuple(node[name] for name in names)): (label, node) for node in listed}
+    return named
+
+
+def _names(family: str) -> tuple[str, ...]:
+    return _NAMED_BY.get(family, ("ref",))
+
+
+def _at(family: str, identity: Identity) -> Row:
+    values = identity if family in _NAMED_BY else (str(identity[0]),)
+    return dict(zip(_names(family), values, strict=True))
+
+
+def _change_nodes(tx: Transaction, was: Named, will_be: Named) -> None:
+    steps = []
+    for key in was.keys() & will_be.keys():
+        (label, node), (becomes, wanted) = was[key], will_be[key]
+        changed = {name: wanted.get(name) for name in {*node, *wanted} if node.get(name) != wanted.get(name)}
+        if changed and key[0] != "MergeMove":
+            steps.append((care_cypher.change_node(label, becomes, _names(key[0])), {"at": _at(*key), "set": changed}))
+    _do(tx, steps)
+
+
+def _change_edges(
+    tx: Transaction,
+    before: Iterable[node_codec.NewEdge],
+    after: Iterable[node_codec.NewEdge],
+    was: Named,
+    will_be: Named,
+) -> None:
+    """An edge whose ends only changed their labels stays."""
+    had, wanted = _by_content(before), _by_content(after)
+
+    def label_now(edge: node_codec.NewEdge) -> str:
+        """Of the node that an edge leads to, while edges are dropped."""
+        family = edge.labels[1].removeprefix("Trashed")
+        names = {"HAS_CHUNK": "key", "MENTIONS": "entity", "SUPERSEDES": "old"}
+        key = (family, (edge.row.get(names.get(edge.kind, ""), 0),))
+        return will_be.get(key, was.get(key, (edge.labels[1], {})))[0]
+
+    dropped = (had[key] for key in had.keys() - wanted.keys())
+    _do(tx, ((of(care_cypher.DROP_EDGE[edge.kind], end=label_now(edge)), edge.row) for edge in dropped))
+    _do(tx, ((copying.added(wanted[key]), wanted[key].row) for key in wanted.keys() - had.keys()))
+
+
+def _by_content(edges: Iterable[node_codec.NewEdge]) -> dict[tuple[str, str], node_codec.NewEdge]:
+    return {(edge.kind, repr(edge.row)): edge for edge in edges}
+
+
+def _do(tx: Transaction, steps: Iterable[tuple[str, Row]]) -> None:
+    groups: dict[str, list[Row]] = defaultdict(list)
+    for step, row in steps:
+        groups[step].append(row)
+    for step, rows in sorted(groups.items()):
+        tx.do(step, rows)
+
+
+def differing_words(asked: GraphHandle | Transaction) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Live chunks whose words in the full text are not those of their text: key, id, and what they should be."""
+    for key, uid, text, words, *known in asked.ask(care_cypher.TERMS):
+        wanted = sought_by(terms_of(text, words))
+        if [*wanted.values()] != known:
+            yield key, uid, wanted
+
+
+def mend_words(tx: Transaction) -> None:
+    tx.do(care_cypher.SET_TERMS, [{"key": key, "set": wanted} for key, _, wanted in differing_words(tx)])
+
+
+_ATTEMPTS = 5
+
+
+def save(graph: GraphHandle, path: Path, progress: CopyProgress) -> portable.PortableFile:
+    """A file with all that is in the graph. If somebody always writes meanwhile, they have to wait at last."""
+    draft = portable.PortableFile(path)
+    try:
+        said = draft.marks()
+        if said and said != {**said, **_moment(graph, graph.name)}:
+            progress.notes.append("The source has changed since its copy was interrupted, so that was begun anew.")
+        elif said.get("done"):
+            progress.notes.append(f"{said['done']:,} rows had been read before.")
+        for _ in range(_ATTEMPTS):
+            if _fill(graph, graph, draft, progress):
+                return draft
+        with graph.writing() as tx:
+            _fill(graph, tx, draft, progress)
+        return draft
+    except BaseException:
+        draft.close()
+        raise
+
+
+def _fill(
+    graph: GraphHandle, asked: GraphHandle | Transaction, draft: portable.PortableFile, progress: CopyProgress
+) -> bool:
+    """Read from where the draft ends; False if somebody wrote meanwhile."""
+    moment = _moment(asked, graph.name)
+    marks = draft.marks()
+    if any(marks.get(name) != value for name, value in moment.items()):
+        if marks:
+            draft.clear()
+        draft.append((), **moment, place=0, done=0)
+        marks = draft.marks()
+    whole, reader = extent(asked), GraphReader(asked)
+    place, done = marks["place"], marks["done"]
+    progress.enter(1, whole.rows, done)
+    while place < whole.end:
+        page = reader.page(whole, place)
+        if page.revision != moment["revision"]:
+            return False
+        place = page.next_place
+        counted = sum(table not in portable.DERIVED for table, _ in page.rows)
+        done += counted
+        draft.append(page.rows, place=place, done=done)
+        progress.did(counted)
+    _require(draft, whole, graph.name)
+    draft.finish()
+    return True
+
+
+def _moment(asked: GraphHandle | Transaction, name: str) -> dict[str, str | int]:
+    """Return the graph, and its state."""
+    ((revision,),) = asked.ask(gc_cypher.REVISION)
+    return {"graph": name, "revision": revision}
+
+
+def _require(draft: portable.PortableFile, whole: Extent, name: str) -> None:
+    if (found := portable.count(draft.db)) != whole.rows:
+        raise StoreCorrupt(
+            f"{found:,} rows of {name} were read instead of {whole.rows:,}.", hint="Run `memsweep doctor`."
+        )
+
 
 _LABELS = ("Chunk", "TrashedChunk")
 _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
@@ -113,7 +310,7 @@ class FalkorKeeper(FalkorReembedding):
             return [Finding("file_damaged", 1, (f"{self._graph.name}: {error}",))]
         found = [each for each in found if each.invariant not in _OF_FILES]
         found += health.finding("structure_changed", structure.missing(self._graph))
-        found += health.finding("words_differ", [uid for _, uid, _ in mending.differing_words(self._graph)])
+        found += health.finding("words_differ", [uid for _, uid, _ in differing_words(self._graph)])
         # What a writer that died after its transaction left behind is not astray: the next one catches up.
         if self._vectors.astray(self._graph.meta()["generation"]):
             found += health.finding("vector_file_differs", [f"the vector set of {self._graph.name}"])
@@ -128,9 +325,9 @@ class FalkorKeeper(FalkorReembedding):
         with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
             lost, ids = values.mend(tx, to_micros(now)) if cure == "values" else ([], ())
             if cure == "words":
-                mending.mend_words(tx)
+                mend_words(tx)
             elif cure not in {"structure", "vector_files", "values"}:
-                ids = mending.mend(tx, cure, actor, now)
+                ids = mend(tx, cure, actor, now)
             add_event(tx, repaired(cure, found, actor, now, ids))
         return lost
 
@@ -181,7 +378,7 @@ class FalkorKeeper(FalkorReembedding):
     def copy(self, draft: Path, named: Path, version: str, now: datetime, progress: CopyProgress | None = None) -> Seal:
         progress = progress or CopyProgress()
         with _folder(progress) as folder, plain_errors(named):
-            rows = saving.save(self._graph, folder / "rows.db", progress)
+            rows = save(self._graph, folder / "rows.db", progress)
             with contextlib.closing(rows), snapshot(rows.db):
                 return sealing.copy(rows.db, draft, version, now)
 
@@ -189,7 +386,7 @@ class FalkorKeeper(FalkorReembedding):
     def _as_file(self) -> Iterator[apsw.Connection]:
         with (
             _folder(CopyProgress()) as folder,
-            contextlib.closing(saving.save(self._graph, folder / "rows.db", CopyProgress())) as rows,
+            contextlib.closing(save(self._graph, folder / "rows.db", CopyProgress())) as rows,
         ):
             yield rows.unmark()
 

@@ -12,7 +12,7 @@ from memsweep.errors import StoreCorrupt
 from memsweep.model.stored import expect, to_json
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.token import Token
-from memsweep.store.falkor import entry_scripts
+from memsweep.store.falkor import link
 from memsweep.store.falkor.link import Link
 
 
@@ -34,7 +34,7 @@ class FalkorTokens:
 
     def add(self, token: Token) -> bool:
         values = (token.digest, _kept(token), token.name)
-        return bool(self._link.write("EVAL", entry_scripts.ADD_TOKEN, 1, self._key, *values))
+        return bool(self._link.write("EVAL", link.ADD_TOKEN, 1, self._key, *values))
 
     def revoke(self, name: str, now: datetime) -> Token | None:
         """Only one of two that do so at once changes it; to the other it is revoked already."""
@@ -42,7 +42,7 @@ class FalkorTokens:
             if token.name == name and token.revoked_at is None:
                 revoked = replace(token, revoked_at=now)
                 values = (token.digest, _kept(token), _kept(revoked))
-                if self._link.write("EVAL", entry_scripts.FREE, 1, self._key, *values):
+                if self._link.write("EVAL", link.FREE, 1, self._key, *values):
                     return revoked
         return None
 

@@ -16,7 +16,7 @@ import apsw
 from memsweep.forking import new_lock
 from memsweep.model.code import CODE_RELATIONS
 from memsweep.store.file import words as embedded
-from memsweep.store.file.script import runs_of_script, spread_script
+from memsweep.store.file.words import runs_of_script, spread_script
 
 CODE_KINDS = frozenset(kind.lower() for kind in CODE_RELATIONS)
 _LETTERS = re.compile(r"\w+")

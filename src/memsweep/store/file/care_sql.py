@@ -6,8 +6,82 @@ check finds, both are made from the same condition.
 
 from __future__ import annotations
 
-from memsweep.store.file.dangling import DANGLING
-from memsweep.store.file.dangling import without as _no
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from memsweep.store.file import rows_sql
+from memsweep.store.file.row_rules import Table
+from memsweep.store.things.every import COLUMNS
+
+
+def without(table: str, key: str) -> str:
+    return f"not exists (select 1 from {table} where {table}.id = {key})"
+
+
+class Dangling(NamedTuple):
+    """Rows that say nothing without a row that is not there."""
+
+    table: str
+    sample: str
+    condition: str
+
+    @property
+    def find(self) -> str:
+        return f"select {self.sample} from {self.table} where {self.condition}"
+
+    @property
+    def drop(self) -> str:
+        return f"delete from {self.table} where {self.condition}"
+
+
+DANGLING = {
+    "mention_without_end": Dangling(
+        "mention",
+        "format('chunk %d and entity %d', chunk, entity)",
+        f"{without('chunk', 'mention.chunk')} or {without('entity', 'mention.entity')}",
+    ),
+    "relation_without_end": Dangling(
+        "relation", "uid", f"{without('entity', 'relation.subject')} or {without('entity', 'relation.object')}"
+    ),
+    "source_without_end": Dangling(
+        "relation_source",
+        "format('relation %d and memory %d', relation, memory)",
+        f"{without('relation', 'relation_source.relation')} or {without('memory', 'relation_source.memory')}",
+    ),
+    # A memory that supersedes itself, or what supersedes it, would never be found again.
+    "supersession_without_end": Dangling(
+        "supersession",
+        "format('memory %d by %d', old, new)",
+        f"{without('memory', 'supersession.old')} or {without('memory', 'supersession.new')}",
+    ),
+    "supersession_in_a_circle": Dangling(
+        "supersession",
+        "format('memory %d by %d', old, new)",
+        "new <= old and exists (select 1 from supersession as back"
+        " where back.old = supersession.new and back.new = supersession.old)",
+    ),
+    "alias_without_entity": Dangling("alias", "name", without("entity", "alias.entity")),
+    "move_without_receipt": Dangling(
+        "merge_move", "format('%s of receipt %d', kind, receipt)", without("receipt", "merge_move.receipt")
+    ),
+    "revision_without_receipt": Dangling(
+        "revision", "format('%s %d', kind, item)", without("receipt", "revision.receipt")
+    ),
+    "contribution_without_relation": Dangling(
+        "contribution", "format('relation %d', relation)", without("relation", "contribution.relation")
+    ),
+    "act_without_memory": Dangling("memory_act", "format('memory %d', memory)", without("memory", "memory_act.memory")),
+    "tag_without_memory": Dangling("memory_tag", "tag", without("memory", "memory_tag.memory")),
+    "file_without_memory": Dangling("code_file", "path", without("memory", "code_file.memory")),
+    "skip_without_root": Dangling("code_skip", "path", without("code_root", "code_skip.root")),
+    "scope_without_root": Dangling("code_scope", "filters", without("code_root", "code_scope.root")),
+    "item_without_plan": Dangling(
+        "plan_item", "format('item %d of plan %d', position, plan)", without("plan", "plan_item.plan")
+    ),
+    "link_without_segment": Dangling("segment_link", "target", without("segment", "segment_link.source")),
+    "vector_without_chunk": Dangling("vector", "format('chunk %d', chunk)", without("chunk", "vector.chunk")),
+}
+
 
 _DIMENSION = "(select value ->> 'dimension' from meta where key = 'model')"
 _TAGS_ARE_A_LIST = "case when json_valid(memory.tags) then json_type(memory.tags) end is 'array'"
@@ -37,7 +111,7 @@ _LOST_RECEIPTS = f"""
     select number from ({_TRASH_NUMBERS} union select trash from mention where trash is not null
                         union select stash from segment where stash is not null
                         union select receipt from plan where receipt is not null)
-    where {_no("receipt", "number")}"""
+    where {without("receipt", "number")}"""
 _IS_NOTE_WITH_FILE = "source <> 'code_indexer' and exists (select 1 from code_file where code_file.memory = memory.id)"
 _IS_CODE_WITHOUT_FILE = """
     source = 'code_indexer' and stale = 0 and trash is null
@@ -50,7 +124,7 @@ _FILES_ON_DISK = """
     left join code_root on code_root.id = code_file.root"""
 _IS_CHUNKLESS = "trash is null and not exists (select 1 from chunk where chunk.memory = memory.id)"
 _HAS_TEXT = "trim(text, char(9, 10, 11, 12, 13, 32)) <> ''"
-_NAMES_NO_CHUNK = f"exists (select 1 from json_each(name_seen.chunks) as seen where {_no('chunk', 'seen.value')})"
+_NAMES_NO_CHUNK = f"exists (select 1 from json_each(name_seen.chunks) as seen where {without('chunk', 'seen.value')})"
 _PLAN_IS_GONE = "plan is not null and not exists (select 1 from plan where plan.uid = receipt.plan)"
 _COUNTS = """
     (select coalesce(sum(tokens) filter (where stash is null), 0), count(*) filter (where stash is null),
@@ -86,11 +160,11 @@ _NUMBERS = " union ".join(
     [f"select origin as number from {table}" for table in _WITH_ORIGIN]
     + ["select said.value from supersession, json_each(origins) as basis, json_each(basis.value) as said"]
 )
-_MISSING_ORIGINS = f"select number from ({_NUMBERS}) where number > 0 and {_no('origin', 'number')}"
+_MISSING_ORIGINS = f"select number from ({_NUMBERS}) where number > 0 and {without('origin', 'number')}"
 
 
 CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
-    "chunk_without_memory": f"select uid from chunk where trash is null and {_no('memory', 'chunk.memory')}",
+    "chunk_without_memory": f"select uid from chunk where trash is null and {without('memory', 'chunk.memory')}",
     "chunk_out_of_step": """
         select chunk.uid from chunk join memory on memory.id = chunk.memory where chunk.trash is not memory.trash""",
     "memory_without_chunks": f"select uid from memory where {_IS_CHUNKLESS} and {_HAS_TEXT}",
@@ -100,7 +174,7 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
         left join memory on memory.id = gap.memory""",
     "place_twice": f"select format('stream %d', stream) from ({_CROWDED_STREAMS})",
     "origin_missing": f"select format('origin %d', number) from ({_MISSING_ORIGINS})",
-    "thread_missing": f"select uid from memory where thread is not null and {_no('thread', 'memory.thread')}",
+    "thread_missing": f"select uid from memory where thread is not null and {without('thread', 'memory.thread')}",
     "tags_differ": f"""
         select uid from memory where id in (select memory from ({_TAGS_MISSING}))
            or id in (select memory from ({_TAGS_TOO_MANY}))""",
@@ -138,9 +212,10 @@ CHECKS = {name: dangling.find for name, dangling in DANGLING.items()} | {
     "note_with_file": f"select uid from memory where {_IS_NOTE_WITH_FILE}",
     "code_without_file": f"select uid from memory where {_IS_CODE_WITHOUT_FILE}",
     "file_twice": f"select min(uid) from ({_FILES_ON_DISK}) group by place having count(*) > 1",
-    "root_missing": f"select path from code_file where {_no('code_root', 'code_file.root')}",
-    "scope_missing": f"select path from code_file where scope is not null and {_no('code_scope', 'code_file.scope')}",
-    "project_missing": f"select uid from segment where {_no('project', 'segment.project')}",
+    "root_missing": f"select path from code_file where {without('code_root', 'code_file.root')}",
+    "scope_missing": f"""
+        select path from code_file where scope is not null and {without("code_scope", "code_file.scope")}""",
+    "project_missing": f"select uid from segment where {without('project', 'segment.project')}",
     "project_miscounted": f"select uid from project where {_IS_MISCOUNTED}",
     "project_behind": f"select uid from project where {_IS_BEHIND}",
     "project_ahead": f"select uid from project where {_IS_AHEAD}",
@@ -252,17 +327,17 @@ CURES: dict[str, tuple[str, ...]] = {
         f"""insert into origin (id, door, client, client_version, session, tool, tier)
             select number, '', '', '', format('lost %d', number), '', 'import' from ({_MISSING_ORIGINS})""",
         f"""insert into thread (id, uid) select distinct thread, format('lost thread %d', thread) from memory
-            where thread is not null and {_no("thread", "memory.thread")}""",
+            where thread is not null and {without("thread", "memory.thread")}""",
         f"""update memory set stale = 1, version = version + 1 where trash is null and stale = 0 and id in
-                (select memory from code_file where {_no("code_root", "code_file.root")})""",
+                (select memory from code_file where {without("code_root", "code_file.root")})""",
         f"""insert into code_root (id, path) select distinct root, format('/lost folder %d', root) from code_file
-            where {_no("code_root", "code_file.root")}""",
+            where {without("code_root", "code_file.root")}""",
         f"""insert into project (id, uid, created_at) select distinct project, format('lost-%d', project), :now
-            from segment where {_no("project", "segment.project")}""",
+            from segment where {without("project", "segment.project")}""",
         f"update project set (tokens, segments, stashed) = {_COUNTS} where {_IS_MISCOUNTED}",
         f"update project set places = {_LAST_PLACE} + 1 where {_IS_BEHIND}",
         f"update project set next_young = 0, next_old = 0 where {_IS_AHEAD}",
-        f"update code_file set scope = null where scope is not null and {_no('code_scope', 'code_file.scope')}",
+        f"update code_file set scope = null where scope is not null and {without('code_scope', 'code_file.scope')}",
         f"""insert into receipt (id, uid, action, strategy, actor, created_at)
             select number, format('rcpt_lost%d', number), 'lost', 'lost', :actor, :now from ({_LOST_RECEIPTS})""",
         f"""update receipt set purged_at = null
@@ -367,3 +442,147 @@ def drop_thing(kind: str, name: str) -> str:
 def _quoted(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
+
+
+SETUP = "pragma query_only=on; pragma cell_size_check=on; pragma mmap_size=0; pragma trusted_schema=off"
+SCHEMA = "select type, name, tbl_name, sql from sqlite_schema"
+CHECK_PAGES = "pragma quick_check(1)"
+
+# of a file that the migrations have just made
+TABLES = """
+    select name from pragma_table_list
+    where schema = 'main' and type = ? and name not like 'sqlite\\_schema' escape '\\' order by name"""
+
+# What may be there beside the schema of a version.
+BESIDE = (rows_sql.MAKE_SEAL, rows_sql.MAKE_MARKS, rows_sql.MAKE_STAGE)
+# The unique indexes that a copy of a graph leaves out if rows are there twice, for the doctor to unite them.
+MAY_BE_MISSING = frozenset(("index", name) for name in rows_sql.UNIQUE_INDEXES)
+# What the first migration said before it was settled: files of that time have version 1 as well.
+EARLIER = (
+    ("uid text not null,\n        memory integer", "uid text not null unique,\n        memory integer"),
+    ("(project, generation, turn)\n        where stash", "(project, turn) where stash"),
+)
+
+SEQUENCES = "select name, seq from sqlite_sequence"
+SET_SEQUENCE = "update sqlite_sequence set seq = max(seq, ?2) where name = ?1"
+ADD_SEQUENCE = """
+    insert into sqlite_sequence (name, seq) select ?1, ?2
+    where not exists (select 1 from sqlite_sequence where name = ?1)"""
+
+
+def rows(table: Table) -> str:
+    """Every row of a table, in the order of its key, from the table itself."""
+    keys = sorted((column.key, column.name) for column in table.columns if column.key)
+    order = ", ".join(f'"{name}"' for _, name in keys) or "rowid"
+    return f'select {_names(table)} from "{table.name}" not indexed order by {order}'
+
+
+def insert(table: Table) -> str:
+    return f'insert into "{table.name}" ({_names(table)}) values ({", ".join("?" for _ in table.columns)})'
+
+
+def _names(table: Table) -> str:
+    return ", ".join(f'"{column.name}"' for column in table.columns)
+
+
+_ITEMS = ("memory", "entity")
+_ROWS = {"insert": ("new",), "update": ("old", "new"), "delete": ("old",)}
+_NOTE = "insert or ignore into noticed select"
+
+
+def _trigger(table: str, event: str, noted: str) -> str:
+    when = f" when {_differs(table)}" if event == "update" else ""
+    return f"create temp trigger noticed_{table}_{event} before {event} on main.{table}{when} begin {noted} end;"
+
+
+def _differs(table: str) -> str:
+    """A statement may set what is there already."""
+    was, will_be = (", ".join(f"{row}.{name}" for name in COLUMNS[table]) for row in ("old", "new"))
+    return f"({was}) is not ({will_be})"
+
+
+def _of_item(table: str, event: str) -> str:
+    noted = (f"{_NOTE} {row}.uid where typeof({row}.uid) = 'text';" for row in _ROWS[event])
+    return _trigger(table, event, " ".join(noted))
+
+
+def _of_chunk(event: str) -> str:
+    """A chunk is a part of its memory."""
+    owner = "uid from main.memory where typeof(uid) = 'text' and id ="
+    return _trigger("chunk", event, " ".join(f"{_NOTE} {owner} {row}.memory;" for row in _ROWS[event]))
+
+
+BEGIN = "\n".join(
+    (
+        "create temp table noticed (uid text primary key) without rowid;",
+        *(_of_item(table, event) for table in _ITEMS for event in _ROWS),
+        *(_of_chunk(event) for event in _ROWS),
+    )
+)
+NOTICED = "select cast(uid as blob) from temp.noticed order by uid"
+END = "\n".join(
+    (
+        *(f"drop trigger temp.noticed_{table}_{event};" for table in (*_ITEMS, "chunk") for event in _ROWS),
+        "drop table temp.noticed;",
+    )
+)
+
+
+TABLE_NAMES = "select name from sqlite_schema where type = 'table'"
+WITHOUT_ROWID = "select name from pragma_table_list where schema = 'main' and wr"
+UNIQUE_NAMES = ("entity_by_name", "relation_by_ends")
+
+# whose a row is
+_MEMORY = "select uid from memory where id = ?"
+_MEMORY_OF_CHUNK = "select uid from memory where id = (select memory from chunk where id = ?)"
+OWNERS = {
+    "chunk": ("memory", _MEMORY),
+    "memory_tag": ("memory", _MEMORY),
+    "code_file": ("memory", _MEMORY),
+    "relation_source": ("memory", _MEMORY),
+    "supersession": ("new", _MEMORY),
+    "vector": ("chunk", _MEMORY_OF_CHUNK),
+    "mention": ("chunk", _MEMORY_OF_CHUNK),
+}
+
+# what a salvaged file must not give out again
+COUNTERS = "select name, seq from sqlite_sequence where typeof(seq) = 'integer'"
+RAISE_COUNTER = "update sqlite_sequence set seq = max(seq, ?) where name = ?"
+HIGHEST = "select seq from sqlite_sequence where name = ?"
+
+# the registry
+LIVE_WORKSPACES = "select name, file from workspace where deleted_at is null order by id"
+SET_FILE = "update workspace set file = ? where file = ?"
+
+# what is known elsewhere, too
+ALL_TEXTS = "select id, text, content_hash from memory"
+ALL_PIECES = """
+    select chunk.id, chunk.memory, chunk.start, chunk.text, chunk.hash
+    from chunk join memory on memory.id = chunk.memory
+    where source <> 'code_indexer' and not exists (select 1 from code_file where code_file.memory = memory.id)"""
+PARTS = "select start, text from chunk where memory = ? order by position, id"
+TEXT_OF = "select text from memory where id = ?"
+OWNER_OF_TEXT = """
+    select id from memory where substr(text, :start + 1, length(:text)) = :text and trash is :trash
+      and (select count(*) from chunk where chunk.memory = memory.id and chunk.start = :start) = 0"""
+POSITION_OF = "select count(*) from chunk where memory = ? and id < ?"
+TAGS_OF = "select tag from memory_tag where memory = ? order by tag"
+
+
+def rows_of(table: str, columns: Sequence[str], *, has_key: bool) -> str:
+    return f"select {'rowid' if has_key else '0'}, {', '.join(columns)} from {table}"
+
+
+def exact_rows_of(table: str, columns: Sequence[str], *, has_key: bool, order: str = "", one: bool = False) -> str:
+    """Of each column its type and its value, text as bytes; in the order of the keys, or a single row by its key."""
+    shown = (f"typeof({name}), iif(typeof({name}) = 'text', cast({name} as blob), {name})" for name in columns)
+    rest = " where rowid = ?" if one else f" order by {'rowid' if has_key else '2'} {order}" if order else ""
+    return f"select {'rowid' if has_key else '0'}, {', '.join(shown)} from {table}{rest}"
+
+
+def drop_row(table: str, condition: str) -> str:
+    return f"delete from {table} where {condition}"
+
+
+def set_values(table: str, columns: Sequence[str], condition: str) -> str:
+    return f"update {table} set {', '.join(f'{name} = ?' for name in columns)} where {condition}"

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from functools import cache
 from itertools import chain, count, repeat
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,9 +22,22 @@ from weakref import WeakSet
 import apsw
 
 from memsweep import deadline, errors
+from memsweep.errors import StoreCorrupt
 from memsweep.forking import after_fork, new_lock, stores, torn_store
-from memsweep.store.file import mark, suspects
-from memsweep.store.file.script import spread_script
+from memsweep.store.file import mark
+from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.words import spread_script
+
+SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
+"""What code that reads sound rows does not raise; with damaged ones it may."""
+
+
+def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
+    """Return the damage in a file, if that may be why reading it failed."""
+    from memsweep.store.file import values  # late: it knows every column, and hardly any file is damaged
+
+    return values.explain(db, path)
+
 
 Fill = Callable[[apsw.Connection], None]
 
@@ -392,8 +406,8 @@ class Lease:
                 try:
                     if db.in_transaction:  # on some errors SQLite has rolled back by itself
                         db.execute("rollback")
-                    if isinstance(error, suspects.SUSPECTS):
-                        damage = suspects.explain(db, self._pool.path)
+                    if isinstance(error, SUSPECTS):
+                        damage = explain(db, self._pool.path)
                     is_sound = damage is None
                 finally:  # of a damaged one the error still holds the cursor that stumbled, in a read transaction
                     self._pool.give_back(db, to_close=not is_sound)
@@ -595,3 +609,29 @@ def one(db: apsw.Connection, statement: str, values: Sequence[Any] | dict[str, A
     """The single value of a single row, or None."""
     row = db.execute(statement, values).fetchone()
     return None if row is None else row[0]
+
+
+def connect_new(path: Path, fill: Fill) -> apsw.Connection:
+    """An open connection to an empty file that nobody else knows; it gets its schema and what `fill` writes at once."""
+    with closing(apsw.Connection(":memory:")) as draft:
+        draft.deserialize("main", _empty())
+        fill(draft)
+        db = connect(path, (), fill)
+        try:
+            with db.backup("main", draft, "main") as copying:
+                copying.step()
+        except BaseException:
+            db.close()
+            raise
+    return db
+
+
+@cache
+def _empty() -> bytes:
+    with closing(apsw.Connection(":memory:")) as db:
+        guard(db)
+        with immediate(db):
+            for migration in WORKSPACE_MIGRATIONS:
+                db.execute(migration)
+            db.pragma("user_version", len(WORKSPACE_MIGRATIONS))
+        return db.serialize("main")

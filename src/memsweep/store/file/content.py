@@ -9,7 +9,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.store.file import copy_sql, foreign_sql, guarded, row_rules, sealing, shape
+from memsweep.store.file import care_sql, guarded, row_rules, rows_sql, sealing, shape
 from memsweep.store.file.guarded import Guarded, NotSound
 from memsweep.store.file.row_rules import RowRules, Table
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -47,7 +47,7 @@ class Content:
             raise NotSound("it has no seal")
         self._there.allow([shape.SEAL[1]])
         with guarded.file_errors(self._path):
-            return sealing.checked(dict(self._db.execute(copy_sql.GET_SEAL)))
+            return sealing.checked(dict(self._db.execute(rows_sql.GET_SEAL)))
 
     def compare(self, version: int) -> None:
         """The schema with ours, then the pages; nothing is read before."""
@@ -57,7 +57,7 @@ class Content:
         self._shape = ours
         self._there.allow({table.name for table in self._tables()})
         with guarded.file_errors(self._path):
-            found = self._db.execute(foreign_sql.CHECK_PAGES).fetchone()
+            found = self._db.execute(care_sql.CHECK_PAGES).fetchone()
         if found != ("ok",):
             raise NotSound(str(found[0]).splitlines()[-1] if found else "no answer")
 
@@ -75,7 +75,7 @@ class Content:
                 for _ in rows:
                     pass
             else:
-                into.executemany(foreign_sql.insert(table), rows)
+                into.executemany(care_sql.insert(table), rows)
         return hasher.hexdigest()
 
     def _tables(self) -> list[Table]:
@@ -106,7 +106,7 @@ class Content:
         number = 0
         try:
             with guarded.file_errors(self._path):
-                for row in self._db.execute(foreign_sql.rows(table)):
+                for row in self._db.execute(care_sql.rows(table)):
                     number += 1
                     yield row
         except NotSound as error:
@@ -134,7 +134,7 @@ def digest_of_rows(db: apsw.Connection, tables: Iterable[Table]) -> str:
     hasher = hashlib.blake2b(digest_size=32)
     for table in tables:
         texts = _texts(table)
-        for row in db.execute(foreign_sql.rows(table)):
+        for row in db.execute(care_sql.rows(table)):
             hasher.update(_said(row, texts))
     return hasher.hexdigest()
 

@@ -9,7 +9,7 @@ import apsw
 
 from memsweep.model.care import Seal
 from memsweep.model.times import to_micros
-from memsweep.store.file import care_sql, copy_sql, guarded, meta_sql, rows_sql, sealing, shape
+from memsweep.store.file import care_sql, guarded, rows_sql, sealing, shape
 from memsweep.store.file.connect import immediate, one
 from memsweep.store.file.content import Content
 from memsweep.store.file.guarded import NotSound
@@ -23,12 +23,12 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
 
     It is read as a restore would read it: what could not be restored is no backup.
     """
-    memories = one(source, copy_sql.COUNT_LIVE)  # the transaction begins with its first read
+    memories = one(source, rows_sql.COUNT_LIVE)  # the transaction begins with its first read
     schema = len(WORKSPACE_MIGRATIONS)
     with sealing.private(target) as db:
         copy_pages(source, db)
         _drop_strangers(db)
-        workspace = one(db, meta_sql.GET_META, ("workspace",)) or ""
+        workspace = one(db, rows_sql.GET_META, ("workspace",)) or ""
     values = {
         "format": sealing.FORMAT,
         "schema": schema,
@@ -45,8 +45,8 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
     except NotSound as error:
         raise apsw.CorruptError(str(error)) from error
     with sealing.private(target) as db, immediate(db):
-        db.execute(copy_sql.MAKE_SEAL)
-        db.executemany(copy_sql.SET_SEAL, values.items())
+        db.execute(rows_sql.MAKE_SEAL)
+        db.executemany(rows_sql.SET_SEAL, values.items())
     return sealing.seal_of(values)
 
 

@@ -16,13 +16,60 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError, StoreTooNew
 from memsweep.model.care import Seal
 from memsweep.store.drafts import scratch
-from memsweep.store.file import copy_sql, file_header, foreign_sql, guarded, rows_sql, sealing, shape
+from memsweep.store.file import care_sql, guarded, rows_sql, sealing, shape
 from memsweep.store.file.connect import immediate, one, plain_errors
 from memsweep.store.file.content import Content, digest_of_rows
 from memsweep.store.file.guarded import NotSound
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.file.shape import Thing
 from memsweep.store.named_files import Regular, copy_rest, opened, require_space
+
+_HEAD_BYTES = 100
+_MAGIC = b"SQLite format 3\0"
+
+
+def header_problem(head: bytes, size: int) -> str:
+    """Return what a backup of ours would not have; empty if nothing. SQLite itself believes more than this."""
+    if len(head) < _HEAD_BYTES or not head.startswith(_MAGIC):
+        return "it does not begin as an SQLite file does"
+    page_size = _page_size(head)
+    if page_size < 512 or page_size & (page_size - 1):
+        return f"pages of {page_size} bytes"
+    wrong = next((name for name, start, length, wanted in _FIELDS if _number(head, start, length) != wanted), "")
+    if wrong:
+        return f"its header has {wrong}"
+    pages = _number(head, 28, 4)
+    if size != pages * page_size:
+        return f"{pages:,} pages of {page_size:,} bytes are not {size:,} bytes"
+    return ""
+
+
+def version_in_header(head: bytes) -> int:
+    """The version_in_header of the schema that a file claims."""
+    return _number(head, 60, 4)
+
+
+def _page_size(head: bytes) -> int:
+    said = _number(head, 16, 2)
+    return 65536 if said == 1 else said
+
+
+def _number(head: bytes, start: int, length: int) -> int:
+    return int.from_bytes(head[start : start + length], "big")
+
+
+# what is wrong if it is another: where it stands, how long, what it must be
+_FIELDS = (
+    ("another journal mode", 18, 1, 1),
+    ("another journal mode", 19, 1, 1),
+    ("reserved space", 20, 1, 0),
+    ("another schema format", 44, 4, 4),
+    ("vacuum pages", 52, 4, 0),
+    ("another encoding than UTF-8", 56, 4, 1),
+    ("incremental vacuum", 64, 4, 0),
+    ("another application id", 68, 4, 0),
+)
+
 
 MOST_BYTES = 256 << 30
 _COPIES = 2  # the file as it came, and the file that is made of it
@@ -42,14 +89,14 @@ def take_in(source: Path, target: Path, named: Path) -> Taken:
     """
     try:
         with opened(source, MOST_BYTES) as file:
-            head = file.read(file_header.SIZE)
-            if wrong := file_header.problem(head, file.size):
+            head = file.read(_HEAD_BYTES)
+            if wrong := header_problem(head, file.size):
                 raise NotSound(wrong)
             require_space(target.parent, _COPIES * file.size, source)
             with scratch(target.parent, named.name) as copy:
                 _copy(file, copy, named, head)
                 with guarded.reading(copy) as there:
-                    content, version = Content(there, copy), file_header.version(head)
+                    content, version = Content(there, copy), version_in_header(head)
                     values = _compared(content, source, version)
                     with plain_errors(named), sealing.private(target) as db:
                         _make(db, version, content, values)
@@ -100,17 +147,17 @@ def _make(db: apsw.Connection, version: int, content: Content, values: dict[str,
             raise NotSound("its content is not what was backed up")
         if digest_of_rows(db, content.tables) != content.rows_digest:
             raise StoreError("the rows did not arrive as they were read; nothing was changed.", hint="Try again.")
-        if one(db, copy_sql.COUNT_LIVE) != values["memories"]:
+        if one(db, rows_sql.COUNT_LIVE) != values["memories"]:
             raise NotSound("it has another number of memories than its seal says")
         db.pragma("user_version", version)
 
 
 def _finish(db: apsw.Connection, indexes: Iterable[Thing], content: Content) -> None:
     for name, last in content.sequences:
-        db.execute(foreign_sql.SET_SEQUENCE, (name, last))
-        db.execute(foreign_sql.ADD_SEQUENCE, (name, last))
+        db.execute(care_sql.SET_SEQUENCE, (name, last))
+        db.execute(care_sql.ADD_SEQUENCE, (name, last))
     for thing in indexes:
-        is_optional = thing.key in foreign_sql.MAY_BE_MISSING  # rows that are there twice are the doctor's
+        is_optional = thing.key in care_sql.MAY_BE_MISSING  # rows that are there twice are the doctor's
         with contextlib.suppress(*([apsw.ConstraintError] if is_optional else [])):
             db.execute(thing.definition or "")
     for statement in rows_sql.REBUILD_WORDS:

@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.errors import StoreError
 from memsweep.forking import stores
-from memsweep.store.file import foreign_sql
+from memsweep.store.file import care_sql
 
 MOST_VALUE_BYTES = 64 << 20
 _MOST_SCHEMA_BYTES = 20_000  # of one object; ours have less than a thousand
@@ -97,7 +97,7 @@ def _open(path: Path) -> apsw.Connection:
         db.config(option, value)
     for kind, most in _LIMITS.items():
         db.limit(kind, most)
-    db.execute(foreign_sql.SETUP)
+    db.execute(care_sql.SETUP)
     return db
 
 

@@ -15,6 +15,7 @@ import json
 import os
 import struct
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +23,68 @@ import apsw
 
 from memsweep.forking import new_lock
 from memsweep.regular import WRITING
-from memsweep.store.file import aside, meta_sql, wal
+from memsweep.store.file import rows_sql
+
+LOST_LOG = "lost"
+DAMAGED = "damaged"
+
+
+def place(path: Path, kind: str, what: str, ending: str) -> Path:
+    """Return the place of something set aside from a database file."""
+    return path.with_name(f"{path.stem}.{kind}-{what}{ending}")
+
+
+def all_of(path: Path, kind: str = "*", ending: str = "") -> Iterator[Path]:
+    kinds = (LOST_LOG, DAMAGED) if kind == "*" else (kind,)
+    return (file for each in kinds for file in sorted(path.parent.glob(f"{path.stem}.{each}-*{ending}")))
+
+
+def remove_all(path: Path) -> list[Path]:
+    """Remove what was put aside of a database file; what cannot be removed."""
+    kept = []
+    for file in all_of(path):
+        try:
+            file.unlink(missing_ok=True)
+        except OSError:
+            kept.append(file)
+    return kept
+
+
+_HEADER = struct.Struct(">8I")
+_FRAME = struct.Struct(">6I")
+_WAL_MAGIC = 0x377F0682
+_WORD = 0xFFFFFFFF
+
+
+def committed_frames(path: Path) -> int:
+    """Return the number of frames up to the last commit before the log ends or is damaged."""
+    try:
+        with path.open("rb") as log:
+            head = log.read(_HEADER.size)
+            magic, _, page_size, _, *salts, first, second = _HEADER.unpack(head)
+            if magic & ~1 != _WAL_MAGIC or (first, second) != _checksum(head[:24], 0, 0, magic):
+                return 0
+            count = committed = 0
+            while len(frame := log.read(_FRAME.size + page_size)) == _FRAME.size + page_size:
+                _, pages_after_commit, *found, one, two = _FRAME.unpack_from(frame)
+                first, second = _checksum(frame[:8] + frame[_FRAME.size :], first, second, magic)
+                if found != salts or (one, two) != (first, second):
+                    break
+                count += 1
+                committed = count if pages_after_commit else committed
+            return committed
+    except (OSError, struct.error):
+        return 0
+
+
+def _checksum(data: bytes, first: int, second: int, magic: int) -> tuple[int, int]:
+    """Fibonacci-weighted sums of 32-bit words, in the order of bytes that the magic number says."""
+    words = struct.unpack(f"{'>' if magic & 1 else '<'}{len(data) // 4}I", data)
+    for even, odd in zip(words[::2], words[1::2], strict=True):
+        first = (first + even + second) & _WORD
+        second = (second + odd + first) & _WORD
+    return first, second
+
 
 _RECORD = struct.Struct("<8s8sqq")
 _MAGIC = b"memswpm1"
@@ -106,7 +168,7 @@ def _warn(said: str) -> None:
 
 def _is_set_back(path: Path, mark: Mark, now: Mark) -> bool:
     """Return whether the log is only to be begun anew: all of it is in the file, but it could not be cut."""
-    return now.frames == 0 and now.rows >= mark.rows and wal.committed_frames(Path(f"{path}-wal")) >= mark.frames
+    return now.frames == 0 and now.rows >= mark.rows and committed_frames(Path(f"{path}-wal")) >= mark.frames
 
 
 def read(path: Path) -> Mark | None:
@@ -142,7 +204,7 @@ class Loss(NamedTuple):
 def losses(path: Path) -> list[Loss]:
     """Return the losses of a database file that no repair has acknowledged."""
     found = []
-    for file in aside.all_of(path, aside.LOST_LOG, ".json"):
+    for file in all_of(path, LOST_LOG, ".json"):
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
             log = file.with_suffix(".wal")
             found.append(Loss(file, str(json.loads(file.read_bytes())["said"]), log if log.exists() else None))
@@ -187,12 +249,12 @@ def _state(db: apsw.Connection, log: int, is_counted: bool) -> Mark | None:
     frames, _ = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     if before != _salts(log) or frames < 0:
         return None
-    rows = _value(db, meta_sql.ROWS_EVER) if is_counted else 0
+    rows = _value(db, rows_sql.ROWS_EVER) if is_counted else 0
     return Mark(before, frames if before != _NO_LOG else 0, rows)
 
 
 def _is_counted(db: apsw.Connection) -> bool:
-    return bool(_value(db, meta_sql.HAS_COUNTERS))
+    return bool(_value(db, rows_sql.HAS_COUNTERS))
 
 
 def _value(db: apsw.Connection, statement: str) -> Any:
@@ -219,7 +281,7 @@ def _record(mark: Mark) -> bytes:
 def _keep_log(path: Path, mark: Mark, now: Mark) -> Path | None:
     """Copy the damaged log before it is overwritten, and leave a note for the doctor. One for each loss."""
     which = f"{mark.salts.hex()}-{mark.frames:x}-{mark.rows:x}"
-    log, file = (aside.place(path, aside.LOST_LOG, which, ending) for ending in (".wal", ".json"))
+    log, file = (place(path, LOST_LOG, which, ending) for ending in (".wal", ".json"))
     try:
         handle = os.open(file, WRITING | os.O_EXCL, 0o600)
     except OSError:

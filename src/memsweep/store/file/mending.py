@@ -4,17 +4,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import apsw
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.care import Finding
+from memsweep.model.forms import assembled, hash_text, piece_with
 from memsweep.model.times import to_micros
 from memsweep.store.file import care_sql, health, values
+from memsweep.store.file.connect import one
 from memsweep.store.file.meta import add_event
 from memsweep.store.file.noticing import noticing
-from memsweep.store.file.texts import mend_texts
+
+
+def mend_texts(db: apsw.Connection) -> None:
+    memories: list[Any] = db.execute(care_sql.ALL_TEXTS).fetchall()
+    for key, text, digest in memories:
+        if hash_text(text) != digest:
+            _mend_memory(db, key, text, digest)
+    chunks: list[Any] = db.execute(care_sql.ALL_PIECES).fetchall()
+    for key, memory, start, text, digest in chunks:
+        if hash_text(text) != digest:
+            _mend_chunk(db, key, memory, start, text, digest)
+
+
+def _mend_memory(db: apsw.Connection, key: int, text: str, digest: bytes) -> None:
+    parts: list[Any] = db.execute(care_sql.PARTS, (key,)).fetchall()
+    whole = assembled(parts)
+    if whole is not None and hash_text(whole) == digest:
+        db.execute(care_sql.set_values("memory", ["text"], "id = ?"), (whole, key))
+    elif whole == text:
+        db.execute(care_sql.set_values("memory", ["content_hash"], "id = ?"), (hash_text(text), key))
+
+
+def _mend_chunk(db: apsw.Connection, key: int, memory: int, start: int, text: str, digest: bytes) -> None:
+    whole = one(db, care_sql.TEXT_OF, (memory,))
+    piece = piece_with(whole, start, digest)
+    if piece is not None:
+        db.execute(care_sql.set_values("chunk", ["text"], "id = ?"), (piece, key))
+    elif whole[start : start + len(text)] == text:
+        db.execute(care_sql.set_values("chunk", ["hash"], "id = ?"), (hash_text(text), key))
+
 
 CHANGES_VECTORS = frozenset({"values", "vectors", "vector_files"})
 """The cures after which searches must read the vectors anew."""

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from memsweep.store.file import noticing_sql
+from memsweep.store.file import care_sql
 
 
 class Noticed:
@@ -24,10 +24,10 @@ class Noticed:
 def noticing(db: apsw.Connection) -> Iterator[Noticed]:
     """Inside a transaction of the caller's."""
     noticed = Noticed()
-    db.execute(noticing_sql.BEGIN)
+    db.execute(care_sql.BEGIN)
     yield noticed
     # A repair may meet ids that are no text; nobody can ask for those.
-    rows: list[Any] = db.execute(noticing_sql.NOTICED).fetchall()
+    rows: list[Any] = db.execute(care_sql.NOTICED).fetchall()
     found = (uid.decode(errors="replace") for (uid,) in rows)
     noticed.ids = tuple(uid for uid in found if "\ufffd" not in uid)
-    db.execute(noticing_sql.END)
+    db.execute(care_sql.END)

@@ -8,7 +8,7 @@ need not be read again.
 
 from __future__ import annotations
 
-from memsweep.store.file import name_words
+from memsweep.store.file import words
 
 # Each entry takes a file from its index to the next version. Never change one that was released.
 WORKSPACE_MIGRATIONS: tuple[str, ...] = (
@@ -374,7 +374,7 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     alter table relation add column released_at integer;
     """,
     # Facts are found by a word inside of a name, too.
-    name_words.INDEXES,
+    words.INDEXES,
     # What is let go in the end is found by when it was.
     """
     create index plan_unused on plan (expires_at) where receipt is null;

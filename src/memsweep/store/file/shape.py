@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from memsweep.store.file import copy_sql, foreign_sql
+from memsweep.store.file import care_sql, rows_sql
 from memsweep.store.file.row_rules import Column, Table
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
@@ -69,7 +69,7 @@ class Shape:
 
 
 def things(db: apsw.Connection) -> list[Thing]:
-    rows: Iterable[Any] = db.execute(foreign_sql.SCHEMA)
+    rows: Iterable[Any] = db.execute(care_sql.SCHEMA)
     return [Thing._make(row) for row in rows]
 
 
@@ -87,11 +87,11 @@ _DROPPED = ("trigger", "view", "index", "table")
 def shape_of(version: int) -> Shape:
     with contextlib.closing(_made(version)) as db:
         ours, content, others = things(db), _tables(db, "table"), _tables(db, "shadow")
-        for statement in foreign_sql.BESIDE:
+        for statement in care_sql.BESIDE:
             db.execute(statement)
         beside = [table for table in _tables(db, "table") if table not in content and table.name != SEAL[1]]
         possible = {*things(db), *(thing for earlier in _earlier(version) for thing in earlier)}
-    required = frozenset(thing.key for thing in ours) - foreign_sql.MAY_BE_MISSING
+    required = frozenset(thing.key for thing in ours) - care_sql.MAY_BE_MISSING
     keys = {thing.key for thing in possible}
     allowed = {key: frozenset(thing for thing in possible if thing.key == key) for key in keys}
     kept = tuple(table for table in content if table.name != SEQUENCES)
@@ -99,16 +99,16 @@ def shape_of(version: int) -> Shape:
 
 
 def _tables(db: apsw.Connection, kind: str) -> list[Table]:
-    names: list[Any] = db.execute(foreign_sql.TABLES, (kind,)).fetchall()
+    names: list[Any] = db.execute(care_sql.TABLES, (kind,)).fetchall()
     return [
-        Table(name, tuple(Column(*column) for column in db.execute(copy_sql.COLUMNS, (name,)))) for (name,) in names
+        Table(name, tuple(Column(*column) for column in db.execute(rows_sql.COLUMNS, (name,)))) for (name,) in names
     ]
 
 
 def _earlier(version: int) -> list[list[Thing]]:
     """The objects of files that were made before the first migration was settled."""
     found = []
-    for settled, before in foreign_sql.EARLIER:
+    for settled, before in care_sql.EARLIER:
         with contextlib.closing(_made(version, settled, before)) as db:
             found.append(things(db))
     return found

@@ -13,7 +13,7 @@ import apsw
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.forms import BadText, assembled, hash_text, piece_with
-from memsweep.store.file import care_sql, copy_sql, values_sql
+from memsweep.store.file import care_sql, rows_sql
 from memsweep.store.file.misfits import mended, misfits, shown
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -36,7 +36,7 @@ Recover = Callable[[apsw.Connection, Damaged, str], Any]
 
 def find(db: apsw.Connection) -> Iterator[Damaged]:
     """Every damaged row of every table of ours that is in the file."""
-    there: Iterable[Any] = db.execute(values_sql.TABLES).fetchall()
+    there: Iterable[Any] = db.execute(care_sql.TABLE_NAMES).fetchall()
     known = COLUMNS | REGISTRY_COLUMNS
     for table in [name for (name,) in there if name in known]:
         for key, row in _rows(db, table, list(known[table])):
@@ -47,8 +47,8 @@ def find(db: apsw.Connection) -> Iterator[Damaged]:
 def name_of(db: apsw.Connection, damaged: Damaged) -> str:
     """Return the id of the damaged value's memory if there is one, else its own: as people know it."""
     owner = None
-    if damaged.table in values_sql.OWNERS:
-        column, statement = values_sql.OWNERS[damaged.table]
+    if damaged.table in care_sql.OWNERS:
+        column, statement = care_sql.OWNERS[damaged.table]
         owner = _sound(db, statement, (damaged.row[column],))
     own = damaged.row.get("uid", damaged.row.get("name", damaged.row.get("path")))
     if "uid" in damaged.columns or not isinstance(own, str):
@@ -86,7 +86,7 @@ def mend(db: apsw.Connection, now: int, recover: Recover | None = None) -> list[
 
     `recover` knows what is known elsewhere.
     """
-    for index in values_sql.UNIQUE_NAMES:  # two names may become equal; the doctor unites such duplicates
+    for index in care_sql.UNIQUE_NAMES:  # two names may become equal; the doctor unites such duplicates
         db.execute(care_sql.drop_thing("index", index))
     said = []
     for damaged in list(find(db)):
@@ -102,10 +102,10 @@ def _mend_row(db: apsw.Connection, damaged: Damaged, now: int, recover: Recover)
     values = mended(table, {**row, **known}, left, key, now)
     condition, address = _address(damaged)
     if values is None:
-        db.execute(values_sql.drop_row(table, condition), address)
+        db.execute(care_sql.drop_row(table, condition), address)
         return [f"{name}: a row of {table} was dropped, for {_said(row, left)}."]
     values = {**values, **known}
-    db.execute(values_sql.set_values(table, list(values), condition), (*values.values(), *address))
+    db.execute(care_sql.set_values(table, list(values), condition), (*values.values(), *address))
     return [f"{name}: {_said(row, [column])}; it is {values[column]!r:.40} now ({table})." for column in left]
 
 
@@ -121,7 +121,7 @@ def _rows(db: apsw.Connection, table: str, columns: list[str]) -> Iterator[tuple
     """Every row with its key. Text that is no UTF-8 stops the quick way; then all is read as bytes."""
     seen = 0
     try:
-        for key, *values in db.execute(values_sql.rows_of(table, columns, has_key=has_rowid(table))):
+        for key, *values in db.execute(care_sql.rows_of(table, columns, has_key=has_rowid(table))):
             yield key, dict(zip(columns, values, strict=True))
             seen += 1
     except UnicodeDecodeError:
@@ -133,7 +133,7 @@ def exact_rows(
 ) -> Iterator[tuple[int, dict[str, Any]]]:
     """Rows with text that may be none; all, or the one with a key."""
     one = key is not None
-    statement = values_sql.exact_rows_of(table, columns, has_key=has_rowid(table), order=order, one=one)
+    statement = care_sql.exact_rows_of(table, columns, has_key=has_rowid(table), order=order, one=one)
     for found, *read in db.execute(statement, (key,) if one else ()):
         yield found, dict(zip(columns, map(_decoded, read[::2], read[1::2]), strict=True))
 
@@ -158,8 +158,8 @@ def _primary_keys(*, is_registry: bool) -> dict[str, list[str]]:
     for migration in REGISTRY_MIGRATIONS if is_registry else WORKSPACE_MIGRATIONS:
         db.execute(migration)
     found: dict[str, list[str]] = {}
-    for (name,) in db.execute(values_sql.WITHOUT_ROWID).fetchall():
-        rows: Iterable[Any] = db.execute(copy_sql.COLUMNS, (name,))
+    for (name,) in db.execute(care_sql.WITHOUT_ROWID).fetchall():
+        rows: Iterable[Any] = db.execute(rows_sql.COLUMNS, (name,))
         found[str(name)] = [column for column, _, place in rows if place]
     return found
 
@@ -183,14 +183,14 @@ def _recovered(db: apsw.Connection, damaged: Damaged, column: str) -> Any:
 
 def _memory_text(db: apsw.Connection, damaged: Damaged) -> str | None:
     """From its chunks, if the hash says that they are all of it."""
-    whole = assembled(_all(db, values_sql.PARTS, (damaged.key,)))
+    whole = assembled(_all(db, care_sql.PARTS, (damaged.key,)))
     return whole if whole is not None and hash_text(whole) == damaged.row["content_hash"] else None
 
 
 def _chunk_text(db: apsw.Connection, damaged: Damaged) -> str | None:
     """From its memory: the piece that begins there and has its hash."""
     row = damaged.row
-    whole, start = _sound(db, values_sql.TEXT_OF, (row["memory"],)), row["start"]
+    whole, start = _sound(db, care_sql.TEXT_OF, (row["memory"],)), row["start"]
     if not isinstance(whole, str) or not isinstance(start, int) or start < 0:
         return None
     return piece_with(whole, start, row["hash"])
@@ -199,23 +199,23 @@ def _chunk_text(db: apsw.Connection, damaged: Damaged) -> str | None:
 def _chunk_memory(db: apsw.Connection, damaged: Damaged) -> int | None:
     """The only memory that says this at this place."""
     row = damaged.row
-    found = _all(db, values_sql.OWNER_OF_TEXT, {"text": row["text"], "start": row["start"], "trash": row["trash"]})
+    found = _all(db, care_sql.OWNER_OF_TEXT, {"text": row["text"], "start": row["start"], "trash": row["trash"]})
     return found[0][0] if len(found) == 1 else None
 
 
 def _chunk_position(db: apsw.Connection, damaged: Damaged) -> int | None:
-    found: int | None = _sound(db, values_sql.POSITION_OF, (damaged.row["memory"], damaged.key))
+    found: int | None = _sound(db, care_sql.POSITION_OF, (damaged.row["memory"], damaged.key))
     return found
 
 
 def _chunk_start(db: apsw.Connection, damaged: Damaged) -> int | None:
-    whole, part = _sound(db, values_sql.TEXT_OF, (damaged.row["memory"],)), damaged.row["text"]
+    whole, part = _sound(db, care_sql.TEXT_OF, (damaged.row["memory"],)), damaged.row["text"]
     found = whole.find(part) if isinstance(whole, str) and isinstance(part, str) else -1
     return found if found >= 0 else None
 
 
 def _memory_tags(db: apsw.Connection, damaged: Damaged) -> str | None:
-    tags = [tag for (tag,) in _all(db, values_sql.TAGS_OF, (damaged.key,)) if isinstance(tag, str)]
+    tags = [tag for (tag,) in _all(db, care_sql.TAGS_OF, (damaged.key,)) if isinstance(tag, str)]
     return json.dumps(tags, ensure_ascii=False) if tags else None
 
 

@@ -9,7 +9,27 @@ from typing import Any
 
 import apsw
 
-from memsweep.store.file.script import runs_of_script, spread_script
+# Thai, Lao, Burmese, Khmer, the Japanese syllabaries, Han
+_LETTERS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
+LETTER = re.compile(f"([{_LETTERS}])")
+RUN = re.compile(f"[{_LETTERS}]+|[^{_LETTERS}]+")
+
+
+def spread_script(text: str) -> str:
+    """Set every letter of such a script apart."""
+    if text.isascii():
+        return text
+
+    return LETTER.sub(r" \1 ", text)
+
+
+def runs_of_script(word: str) -> list[str]:
+    """Cut a word where it changes between such a script and another."""
+    if word.isascii():
+        return [word]
+
+    return RUN.findall(word)
+
 
 MAX_WORDS = 64  # of a query that are asked for
 _SMALL = 5000  # below this many chunks every word is asked for
@@ -160,3 +180,26 @@ def _cutter(db: apsw.Connection) -> Callable[[str], list[Any]]:
         return list(tokenise(spread, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False))
 
     return cut
+
+
+SIGNS = "-/.:("
+_SPACED = "name_key"
+for _sign in SIGNS:
+    _SPACED = f"replace({_SPACED}, '{_sign}', ' ')"
+
+
+def _behind_the_first(text: str) -> str:
+    """Return SQL for the text behind the first space; empty where there is none."""
+    return f"substr({text}, instr({text} || ' ', ' ') + 1)"
+
+
+_SECOND = _behind_the_first(_SPACED)
+_THIRD = _behind_the_first(_SECOND)
+_FOURTH = _behind_the_first(_THIRD)
+_LAST = f"substr({_SPACED}, length(rtrim({_SPACED}, replace({_SPACED}, ' ', ''))) + 1)"
+INSIDE = {"second": _SECOND, "third": _THIRD, "fourth": _FOURTH, "last": _LAST}
+INDEXES = "".join(
+    f"create index entity_told_by_{place}_word on entity ({text})"
+    f" where handed_in = 1 and trash is null and {text} <> '';\n"
+    for place, text in INSIDE.items()
+)

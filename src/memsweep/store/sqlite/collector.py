@@ -15,7 +15,7 @@ from memsweep.model.ids import findable
 from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
-from memsweep.store.file import aside
+from memsweep.store.file import mark
 from memsweep.store.file.connect import Pool, one
 from memsweep.store.refusals import too_slow
 from memsweep.store.sqlite import surveying, trash_sql
@@ -62,7 +62,7 @@ class SqliteCollector:
 
         The transaction has ended by now, so an error must say first what was `done`.
         """
-        kept = [*self._vectors.forget(), *aside.remove_all(self._pool.path)]
+        kept = [*self._vectors.forget(), *mark.remove_all(self._pool.path)]
         try:
             with self._pool.connection() as db:
                 db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -24,9 +24,18 @@ from memsweep.model.stored import expect
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.workspace import Workspace
 from memsweep.store import workspace_events
-from memsweep.store.file import meta_sql, suspects
-from memsweep.store.file.connect import Pool, connected, inode, make_file, make_folder, one, plain_errors, row
-from memsweep.store.file.fresh import connect_new
+from memsweep.store.file import connect, rows_sql
+from memsweep.store.file.connect import (
+    Pool,
+    connect_new,
+    connected,
+    inode,
+    make_file,
+    make_folder,
+    one,
+    plain_errors,
+    row,
+)
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
@@ -248,7 +257,7 @@ class SqliteEngine:
             if not thoroughly and one(db, registry_sql.NAMES_LOOK_SOUND):
                 return None
             # A damaged row may be the one; another workspace in its place would hide it.
-            if (damage := suspects.explain(db, self._registry_file)) is not None:
+            if (damage := connect.explain(db, self._registry_file)) is not None:
                 raise damage
             return None
 
@@ -284,7 +293,7 @@ def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
     """Return the number of memories of a file, and its line in the registry; None if deleted or never ready."""
     with plain_errors(file), connected(file, WORKSPACE_MIGRATIONS, lambda db: None) as db:
         name, description, created_at, deleted_at = (
-            one(db, meta_sql.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")
+            one(db, rows_sql.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")
         )
         if name is None or deleted_at is not None:
             return None
@@ -294,7 +303,7 @@ def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
 def _make_workspace_file(path: Path, workspace: Workspace) -> None:
     def fill(db: apsw.Connection) -> None:
         facts = (workspace.id, workspace.description, to_micros(workspace.created_at))
-        db.executemany(meta_sql.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
+        db.executemany(rows_sql.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
 
     make_file(path)
     with plain_errors(path), stores:

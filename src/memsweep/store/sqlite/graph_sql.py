@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsweep.store.file.name_words import INSIDE
+from memsweep.store.file.words import INSIDE
 from memsweep.store.sqlite.gc_sql import BY_ITSELF
 from memsweep.store.sqlite.origin_sql import FIELDS
 

@@ -19,14 +19,14 @@ from memsweep.model.memory import NewPiece
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.file import care_sql, copying, health, mark, mending, meta_sql, rows_sql, values
+from memsweep.store.file import care_sql, copying, health, mark, mending, rows_sql, values
 from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.file.noticing import noticing
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.ports.memories import Embed
 from memsweep.store.sqlite import rescue, sql
-from memsweep.store.sqlite.readable import refusal
+from memsweep.store.sqlite.rescue import refusal
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import add_pieces, claim_model
 
@@ -63,7 +63,7 @@ class SqliteReembedding:
                 vectors = embed([text for _, text in rest])
                 db.executemany(sql.STAGE_VECTOR, zip((key for key, _ in rest), vectors, strict=True))
             db.execute(sql.SWITCH_VECTORS)
-            db.execute(meta_sql.SET_META, (_GENERATION, (one(db, meta_sql.GET_META, (_GENERATION,)) or 0) + 1))
+            db.execute(rows_sql.SET_META, (_GENERATION, (one(db, rows_sql.GET_META, (_GENERATION,)) or 0) + 1))
             write_model(db, model)
         self._vectors.forget()
         return 0
@@ -72,9 +72,9 @@ class SqliteReembedding:
 def _stage_for(db: apsw.Connection, model: EmbeddingModel) -> None:
     """A stage that was begun with this model goes on; one of another model is thrown away."""
     label = f"{model.name} {model.dimension}"
-    if one(db, meta_sql.GET_META, (_STAGED_MODEL,)) != label:
+    if one(db, rows_sql.GET_META, (_STAGED_MODEL,)) != label:
         db.execute(sql.DROP_STAGE)
-        db.execute(meta_sql.SET_META, (_STAGED_MODEL, label))
+        db.execute(rows_sql.SET_META, (_STAGED_MODEL, label))
     db.execute(rows_sql.MAKE_STAGE)
 
 

@@ -21,9 +21,8 @@ from memsweep.model.search import (
     Statement,
     statement,
 )
-from memsweep.store.file.connect import one
+from memsweep.store.file.connect import SUSPECTS, one
 from memsweep.store.file.meta import read_model
-from memsweep.store.file.suspects import SUSPECTS
 from memsweep.store.file.words import any_of, depth_of
 from memsweep.store.refusals import other_query_model
 from memsweep.store.rows import Show
