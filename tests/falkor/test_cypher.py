@@ -11,8 +11,11 @@ import pytest
 from memsweep.model.listing import ListFilters
 from memsweep.model.search import Filters
 from memsweep.store.falkor import care_cypher, cypher, overview_cypher
+from memsweep.store.falkor.rows import queries_of
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
+from memsweep.store.rows import Values
+from memsweep.store.things.graph import MentionLink, RelationRow, RelationSource
 from tests.support.engines import Home
 
 MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "care_cypher",
@@ -114,3 +117,26 @@ def test_numbers_that_are_none_are_refused() -> None:
 def test_a_reply_of_a_kind_that_no_query_returns_is_refused() -> None:
     with pytest.raises(ValueError, match="kind 8"):
         rows_of([[], [[[8, []]]], []])
+
+
+OF_FACT, OF_ENTITY = ("relation", "in", [1]), ("entity", "in", [1])
+HERE, GONE = ("memory.trash", "null", None), ("chunk.trash", "known", None)
+IN_MEMORIES = ("chunk.memory", "in", [2])
+LINKED: dict[str, Any] = {
+    "statements of facts": Values(RelationSource, ("memory.id",), (OF_FACT, HERE), "any"),
+    "live statements": Values(RelationSource, ("memory",), (OF_FACT,)),
+    "mentions in the trash": Values(MentionLink, ("chunk.trash",), (OF_ENTITY, GONE), "any"),
+    "mentions in memories": Values(MentionLink, ("chunk",), (OF_ENTITY, IN_MEMORIES)),
+    "mentions of memories": Values(MentionLink, ("entity",), (IN_MEMORIES, GONE), "any"),
+    "facts": Values(RelationRow, ("subject", "object.name"), (("key", "in", [1]),), "any"),
+    "facts of a subject": Values(RelationRow, ("object",), (("subject", "=", 1), ("relation_key", "=", "x"))),
+}
+
+
+@pytest.mark.parametrize("read", LINKED.values(), ids=LINKED)
+def test_links_are_looked_up_by_an_index(graph: GraphHandle, read: Values) -> None:
+    for text, values in queries_of(read):
+        plan = graph.link.read("GRAPH.EXPLAIN", graph.name, with_values(text, values))
+        scans = [step.decode().strip() for step in plan if b"Scan" in step]
+        assert scans
+        assert all("Index Scan" in step for step in scans), scans
