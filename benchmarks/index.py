@@ -131,7 +131,7 @@ def stage(name: str, tree: Path) -> dict[str, float]:
 
 
 def parse_only(tree: Path) -> dict[str, float]:
-    from memsweep.code.fingerprint import Content, read_file
+    from memsweep.code.fingerprint import FileContent, read_file
     from memsweep.code.languages import detect
     from memsweep.code.parse import parse
     from memsweep.code.request import make_scope
@@ -145,7 +145,7 @@ def parse_only(tree: Path) -> dict[str, float]:
         if present.stamp.size > DEFAULT_MAX_FILE_SIZE:
             continue
         content = read_file(scope.root, path)
-        decoded = decode(content.data) if isinstance(content, Content) else None
+        decoded = decode(content.data) if isinstance(content, FileContent) else None
         if decoded is not None and decoded.text.strip():
             sizes.append(present.stamp.size)
             parse(decoded.text, detect(path, decoded.text[:256]))

@@ -31,7 +31,7 @@ from memsweep.hooks.listening import find_decisions
 from memsweep.hooks.prompting import MOST_HITS, asked, recalled_text
 from memsweep.model.search import Hit
 from memsweep.model.tokens import estimate_tokens
-from memsweep.settings.fields import Hooks
+from memsweep.settings.fields import HookSettings
 from recall import remember
 
 SESSIONS = 10
@@ -162,8 +162,8 @@ def orders_told(home: Path) -> dict[float, float]:
     return {floor: sum(each) / len(each) for floor, each in shown.items()}
 
 
-def _hooks(floor: float) -> Hooks:
-    return replace(Hooks(), least_relevance=floor)
+def _hooks(floor: float) -> HookSettings:
+    return replace(HookSettings(), least_relevance=floor)
 
 
 def week(conversation: Conversation, home: Path, bills: Mapping[float, Bill], briefings: Briefings) -> None:
@@ -194,7 +194,7 @@ def settle(
     bill: Bill,
     prompts: Sequence[Prompt],
     searched: Mapping[str, Sequence[Hit]],
-    hooks: Hooks,
+    hooks: HookSettings,
     turn_of: Mapping[str, Sequence[str]],
 ) -> None:
     before: list[str] = []

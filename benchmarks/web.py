@@ -27,7 +27,7 @@ from common import Figure, arguments, at_most, show_figures, table, write_json
 from memsweep.app import App
 from memsweep.settings import load_settings
 from memsweep.web.guard import make_guard
-from memsweep.web.guarded import Guarded
+from memsweep.web.guarded import GuardedApp
 from memsweep.web.login import OneTimeLink
 from memsweep.web.page import make_page
 from memsweep.web.screens import SCREENS
@@ -109,7 +109,7 @@ def paths_of(app: App) -> dict[str, str]:
 @contextmanager
 def browsing(app: App) -> Iterator[TestClient]:
     link = OneTimeLink()
-    with TestClient(Guarded(make_page(app, link.redeem, PORT), make_guard(PORT)), base_url=HOME) as client:
+    with TestClient(GuardedApp(make_page(app, link.redeem, PORT), make_guard(PORT)), base_url=HOME) as client:
         client.post("/login", data={"token": link.token}, headers={"origin": HOME})
         yield client
 

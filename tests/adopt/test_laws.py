@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memsweep.adopt import codec
 from memsweep.adopt.changing import way_back
 from memsweep.adopt.clients import CLIENTS, checked_place, is_slug_of, slug
-from memsweep.adopt.mirror import Mirror, Seen, lost_files, observed, our_changes, purged
+from memsweep.adopt.mirror import Mirror, SeenFile, lost_files, observed, our_changes, purged
 from memsweep.adopt.notes import (
     bytes_of,
     edited_index,
@@ -21,10 +21,10 @@ from memsweep.adopt.notes import (
     text_of,
 )
 from memsweep.errors import BadInput
-from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, Place, digest_of
+from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, NotePlace, digest_of
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
-PLACES = st.builds(Place, st.just("s"), st.sampled_from(["a.md", "b.md", "deep/c.md"]))
+PLACES = st.builds(NotePlace, st.just("s"), st.sampled_from(["a.md", "b.md", "deep/c.md"]))
 CONTENTS = st.sampled_from([b"one", b"two", b"three"])
 DISKS = st.lists(st.dictionaries(PLACES, CONTENTS), max_size=6)
 
@@ -89,12 +89,12 @@ def test_paths_that_a_text_names(text, paths):
 def test_every_content_that_was_seen_is_in_the_mirror_and_what_went_is_lost(disks):
     mirror, ever = Mirror(), set()
     for number, disk in enumerate(disks):
-        seen = {place: Seen(digest_of(data), len(data), 0.0) for place, data in disk.items()}
+        seen = {place: SeenFile(digest_of(data), len(data), 0.0) for place, data in disk.items()}
         ever |= {each.digest for each in seen.values()}
         before = mirror
         mirror = observed(mirror, seen, {"s"}, [], NOW + timedelta(hours=number), {})
         assert observed(mirror, seen, {"s"}, [], NOW, {}) == mirror, "looking twice changes nothing"
-        assert observed(before, {}, {"s"}, [Place("s", "")], NOW, {}) == before, "unread is unknown"
+        assert observed(before, {}, {"s"}, [NotePlace("s", "")], NOW, {}) == before, "unread is unknown"
     assert mirror.digests == ever
     there = {digest_of(data) for data in (disks[-1] if disks else {}).values()}
     lost = lost_files(mirror)
@@ -121,9 +121,9 @@ def test_a_receipt_explains_its_changes_and_leads_back(before, after):
 @pytest.mark.parametrize("name", ["../x", "/x", "a/../b", "", ".", "a//b", "a\0b", ".."])
 def test_a_name_that_leads_out_is_refused(name):
     with pytest.raises(BadInput):
-        checked_place(Place("s", name))
+        checked_place(NotePlace("s", name))
     with pytest.raises(BadInput):
-        checked_place(Place(name, "a.md"))
+        checked_place(NotePlace(name, "a.md"))
 
 
 def test_the_name_of_a_store_is_that_of_its_folder():

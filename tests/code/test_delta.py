@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.code.delta import Delta, Known, compare, refusal, settle
+from memsweep.code.delta import Delta, RecordedFile, compare, refusal, settle
 from memsweep.code.fingerprint import SECOND_NS, Fingerprint, Stamp, Unreadable
 from memsweep.code.languages import language_by_name
 from memsweep.code.scope import Scope
@@ -26,8 +26,8 @@ def fingerprint(content: str, time: int = 0) -> Fingerprint:
     return Fingerprint(stamp(content, time), f"hash of {content}", LATER)
 
 
-def known(path: str, content: str, *, time: int = 0, stale: bool = False) -> Known:
-    return Known(f"id of {path}", path, fingerprint(content, time), language_by_name(path) or "text", stale)
+def known(path: str, content: str, *, time: int = 0, stale: bool = False) -> RecordedFile:
+    return RecordedFile(f"id of {path}", path, fingerprint(content, time), language_by_name(path) or "text", stale)
 
 
 def present(path: str, content: str, time: int = 0) -> Present:
@@ -219,7 +219,7 @@ def look_again(disk, doubts):
     return readable, dict.fromkeys(doubts, "denied")
 
 
-def applied(knowns, found: Delta, disk) -> list[Known]:
+def applied(knowns, found: Delta, disk) -> list[RecordedFile]:
     """The known files as a run that follows the delta would leave them."""
     after = {each.id: each for each in knowns}
     for each in found.changed:

@@ -10,7 +10,7 @@ from memsweep.code.fingerprint import (
     COARSE_TICK_NS,
     FINE_TICK_NS,
     SECOND_NS,
-    Content,
+    FileContent,
     Fingerprint,
     Stamp,
     Unreadable,
@@ -28,7 +28,7 @@ def test_a_file_is_read_with_its_stamp_and_its_hash(tmp_path):
     grow(tmp_path, {"a.py": "x = 1\n"})
     content = read_file(str(tmp_path), "a.py", clock_ns=lambda: 7)
     stamp = stamp_of(os.stat(tmp_path / "a.py"))
-    assert content == Content(b"x = 1\n", Fingerprint(stamp, digest_of(b"x = 1\n"), 7))
+    assert content == FileContent(b"x = 1\n", Fingerprint(stamp, digest_of(b"x = 1\n"), 7))
 
 
 def test_a_stamp_survives_its_column():
@@ -127,7 +127,7 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_whole(tmp_path):
         os.replace(tmp_path / "next", place)
 
     for each in _while_another_writes(replace, lambda: read_file(str(tmp_path), "a.py")):
-        if isinstance(each, Content):
+        if isinstance(each, FileContent):
             assert each.data in (b"a" * 100_000, b"b" * 100_000)
             assert each.fingerprint.digest == digest_of(each.data)
         else:
@@ -139,8 +139,8 @@ def test_a_file_that_grows_without_a_pause_is_read_as_it_was_at_one_moment_or_no
     with open(place, "ab", buffering=0) as file:
         results = _while_another_writes(lambda: file.write(b"y"), lambda: read_file(str(tmp_path), "a.py"))
     for each in results:
-        if isinstance(each, Content):
+        if isinstance(each, FileContent):
             assert len(each.data) == each.fingerprint.stamp.size
         else:
             assert each == Unreadable("it kept changing while it was read")
-    assert isinstance(read_file(str(tmp_path), "a.py"), Content)
+    assert isinstance(read_file(str(tmp_path), "a.py"), FileContent)

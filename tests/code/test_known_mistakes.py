@@ -5,18 +5,18 @@ Those that need a store to show have their tests where the index run is tested.
 
 import pytest
 
-from memsweep.code.delta import Delta, Known, compare, refusal, settle
-from memsweep.code.fingerprint import Content, read_file
+from memsweep.code.delta import Delta, RecordedFile, compare, refusal, settle
+from memsweep.code.fingerprint import FileContent, read_file
 from memsweep.code.languages import language_by_name
 from memsweep.code.request import make_scope
 from memsweep.code.walk import walk
 from tests.code.trees import grow, look_as_ordinary_user, repository
 
 
-def known_after_a_run(root, **filters) -> list[Known]:
+def known_after_a_run(root, **filters) -> list[RecordedFile]:
     scope = make_scope(str(root), **filters)
     return [
-        Known(path, path, read_file(scope.root, path).fingerprint, language_by_name(path) or "text")
+        RecordedFile(path, path, read_file(scope.root, path).fingerprint, language_by_name(path) or "text")
         for path in walk(scope).present
     ]
 
@@ -88,5 +88,5 @@ def test_backslashes_and_other_letters_in_names_are_found_again(tmp_path):
     assert {each.path for each in run(tmp_path, knowns).gone} == set()
     for path, text in strange.items():
         content = read_file(str(tmp_path), path)
-        assert isinstance(content, Content)
+        assert isinstance(content, FileContent)
         assert content.data.decode() == text

@@ -15,7 +15,7 @@ from memsweep.context import Focus, GCEngine, Limits, recalling, steps
 from memsweep.context.heap import MemoryWindow
 from memsweep.context.policy import Policy
 from memsweep.context.receipts import Acting, take_out
-from memsweep.context.steps import Judge, Leaving, Left
+from memsweep.context.steps import Leaving, Left, WindowJudge
 from memsweep.model.segment import ContextSegment
 from memsweep.store.windows import Windows
 from tests.context.build import NOW, segment
@@ -24,7 +24,7 @@ from tests.support.counts import rounds
 
 # A step looks at all of so small a window: whose turn it is among more than that is each window's own affair.
 LIMITS = Limits(soft_tokens=120, hard_tokens=240, changes_per_step=3, batch_min=1, batch_max=3)
-JUDGE = Judge(GCEngine(), Policy(LIMITS, Focus(last_n=2)), NOW)
+JUDGE = WindowJudge(GCEngine(), Policy(LIMITS, Focus(last_n=2)), NOW)
 IDS = st.lists(st.integers(0, 24).map("s{}".format), max_size=4)
 ACTS = st.one_of(
     st.tuples(st.just("stash"), IDS),

@@ -14,7 +14,7 @@ from memsweep.app import App
 from memsweep.context import ContextHeap, Focus, GCEngine, Limits, steps, sweep_messages
 from memsweep.context.policy import Policy
 from memsweep.context.receipts import Acting, take_out
-from memsweep.context.steps import Judge
+from memsweep.context.steps import WindowJudge
 from memsweep.model.segment import ContextSegment
 from memsweep.store.windows import Windows
 from tests.context.build import NOW, segment
@@ -23,7 +23,7 @@ from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 
 LIMITS = Limits(soft_tokens=60, hard_tokens=10**6, changes_per_step=2, step_segments=3, batch_min=1, batch_max=2)
-JUDGE = Judge(GCEngine(), Policy(LIMITS, Focus(last_n=1)), NOW)
+JUDGE = WindowJudge(GCEngine(), Policy(LIMITS, Focus(last_n=1)), NOW)
 ODD_PATHS = ("a.py", "a.py ", " a.py", "A.PY", "", " ", "a\n.py", "ü😀.py", "e\u0301.py", "x" * 4500, "x" * 4501)
 NAMES = count()
 SEVERAL = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=rounds(12, 60))

@@ -46,7 +46,7 @@ def nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: Any) -> None:
         raise AssertionError("the store was opened")
 
-    monkeypatch.setattr(handle.Session, "opened", refuse)
+    monkeypatch.setattr(handle.HookSession, "opened", refuse)
 
 
 def test_a_briefing_that_is_ready_is_told_without_a_look_into_the_store(

@@ -3,7 +3,7 @@
 import pytest
 
 from memsweep.hooks.prompting import asked, least_relevance
-from memsweep.settings.fields import Hooks
+from memsweep.settings.fields import HookSettings
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from memsweep.settings.fields import Hooks
 )
 def test_a_prompt_that_asks_nothing_is_told_only_what_is_nearer_to_certain(prompt: str, asks: bool) -> None:
     for floor in (0.0, 0.5, 0.7, 1.0):
-        least = least_relevance(prompt, Hooks(least_relevance=floor))
+        least = least_relevance(prompt, HookSettings(least_relevance=floor))
         assert least == (floor if asks else pytest.approx(floor + (1 - floor) / 3))
 
 

@@ -211,7 +211,7 @@ def test_a_kill_before_the_place_is_kept_learns_nothing_twice(
 ) -> None:
     written(transcript, range(60))
     HookFiles(home).spool(SpoolEntry("claude", "s1", str(project), str(transcript)))
-    assert killed(home, "listening.Session.keep")
+    assert killed(home, "listening.HookSession.keep")
     assert offset(home) == 0
     first = known(home, project)
     assert first[0]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.server.http.sessions import MOST_OF_A_TOKEN, Session, longest_idle
+from memsweep.server.http.sessions import MOST_OF_A_TOKEN, HttpSession, longest_idle
 from tests.support.http import HttpServer, open_session
 
 PING = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"}).encode()
@@ -30,7 +30,7 @@ def test_a_token_without_end_of_sessions_takes_no_place_of_another(server: HttpS
 
 @given(st.dictionaries(st.text(max_size=3), st.tuples(st.integers(0, 9), st.integers(0, 1)), max_size=6))
 def test_the_longest_idle_gives_way_and_none_that_is_in_use(found: dict[str, tuple[int, int]]) -> None:
-    sessions = {name: Session(used, requests) for name, (used, requests) in found.items()}
+    sessions = {name: HttpSession(used, requests) for name, (used, requests) in found.items()}
     chosen = longest_idle(sessions)
     idle = [used for used, requests in found.values() if not requests]
     assert (chosen is None) == (not idle)

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 
 from memsweep.app import App
 from memsweep.web.guard import make_guard
-from memsweep.web.guarded import Guarded
+from memsweep.web.guarded import GuardedApp
 from memsweep.web.login import Grant, OneTimeLink
 from memsweep.web.page import make_page
 
@@ -59,7 +59,7 @@ def browse(app: App) -> Iterator[Callable[..., Browser]]:
 
         def open_one(grant: Grant | None = None, workspace: str = "default") -> Browser:
             link = OneTimeLink(grant)
-            served = Guarded(make_page(app, link.redeem, PORT), make_guard(PORT))
+            served = GuardedApp(make_page(app, link.redeem, PORT), make_guard(PORT))
             client = stack.enter_context(TestClient(served, base_url=HOME))
             return Browser(client, link, workspace)
 

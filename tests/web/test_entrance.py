@@ -14,7 +14,7 @@ from memsweep.errors import BadInput, NotAllowed
 from memsweep.settings import load_settings
 from memsweep.web.forms import read_form
 from memsweep.web.guard import make_guard
-from memsweep.web.guarded import Guarded
+from memsweep.web.guarded import GuardedApp
 from memsweep.web.login import HOURS, LINK_SECONDS, Grant, Logins, OneTimeLink, redeem_tokens
 from memsweep.web.page import make_page
 from memsweep.web.screens import SCREENS
@@ -30,7 +30,7 @@ PARTS = "multipart/form-data; boundary=x; charset="
 def test_a_link_opens_one_session_and_then_nothing(app: App) -> None:
     link = OneTimeLink()
     token = link.token
-    served = Guarded(make_page(app, link.redeem, PORT), make_guard(PORT))
+    served = GuardedApp(make_page(app, link.redeem, PORT), make_guard(PORT))
     with TestClient(served, base_url=HOME) as first, TestClient(served, base_url=HOME) as second:
         opened = first.post("/login", data={"token": token}, headers={"origin": HOME})
         assert opened.url.path == "/w/default/"
@@ -58,7 +58,7 @@ def test_the_cookie_is_for_no_script_and_no_other_site(browser) -> None:
 
 @pytest.mark.parametrize("path", READS)
 def test_nothing_is_shown_without_a_session(app: App, path: str) -> None:
-    served = Guarded(make_page(app, OneTimeLink().redeem, PORT), make_guard(PORT))
+    served = GuardedApp(make_page(app, OneTimeLink().redeem, PORT), make_guard(PORT))
     with TestClient(served, base_url=HOME, follow_redirects=False) as client:
         answer = client.get(f"/w/default{path}")
         assert (answer.status_code, answer.headers["location"]) == (303, "/login")
@@ -220,12 +220,12 @@ def test_a_store_that_cannot_be_reached_is_said_in_a_sentence(home: Path) -> Non
     """Nobody listens on port 1."""
     app = App(load_settings(environment(home, MEMSWEEP_STORE="falkor://127.0.0.1:1")))
     link = OneTimeLink()
-    with TestClient(Guarded(make_page(app, link.redeem, PORT), make_guard(PORT)), base_url=HOME) as client:
+    with TestClient(GuardedApp(make_page(app, link.redeem, PORT), make_guard(PORT)), base_url=HOME) as client:
         client.post("/login", data={"token": link.token}, headers={"origin": HOME})
         for path in ("/", "/w/default/", "/w/default/memories/mem_000000000000"):
             answer = client.get(path)
             assert (answer.status_code, "127.0.0.1:1" in answer.text) == (503, True)
-    with TestClient(Guarded(make_page(app, redeem_tokens(app), PORT), make_guard(PORT)), base_url=HOME) as client:
+    with TestClient(GuardedApp(make_page(app, redeem_tokens(app), PORT), make_guard(PORT)), base_url=HOME) as client:
         refused = client.post("/login", data={"token": "msw_" + "A" * 43}, headers={"origin": HOME})
         assert (refused.status_code, "127.0.0.1:1" in refused.text) == (503, True)
 

@@ -6,7 +6,7 @@ import pytest
 
 from memsweep.errors import BadInput
 from memsweep.web.guard import SECURITY_HEADERS, Guard, check_host, is_loopback, make_guard, with_security
-from memsweep.web.guarded import Guarded
+from memsweep.web.guarded import GuardedApp
 
 GUARD = make_guard(8765, ["memory.example.com", "10.0.0.5:8765"], most_body_bytes=100)
 
@@ -132,7 +132,7 @@ def ask(pieces: Sequence[bytes], guard: Guard = GUARD, host: bytes = b"localhost
             sent.append(message)
 
         scope = {"type": "http", "method": "POST", "headers": [(b"host", host)]}
-        await Guarded(echo, guard, body_seconds=seconds)(scope, receive, send)
+        await GuardedApp(echo, guard, body_seconds=seconds)(scope, receive, send)
 
     asyncio.run(run())
     return sent[0]["status"], dict(sent[0]["headers"]), sent[1]["body"].decode()

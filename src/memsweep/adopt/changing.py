@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from memsweep.adopt.notes import edited_index
 from memsweep.errors import Conflict
-from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, Item, Place, Skipped, digest_of
+from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, Item, NotePlace, Skipped, digest_of
 
 CHANGED = "it has changed since the plan was made"
 CHANGED_SINCE = "it has changed since"
@@ -21,10 +21,10 @@ class Write(NamedTuple):
 
     change: FileChange
     data: bytes | None
-    requires: tuple[Place, ...] = ()
+    requires: tuple[NotePlace, ...] = ()
 
 
-def selected(items: Iterable[Item], current: Mapping[Place, str]) -> tuple[list[Item], list[Skipped]]:
+def selected(items: Iterable[Item], current: Mapping[NotePlace, str]) -> tuple[list[Item], list[Skipped]]:
     """The items whose files are all as the plan saw them; the rest, with the first file that is not."""
     kept, skipped = [], []
     for item in items:
@@ -38,10 +38,10 @@ def selected(items: Iterable[Item], current: Mapping[Place, str]) -> tuple[list[
     return kept, skipped
 
 
-def writes_of(items: Sequence[Item], contents: Mapping[Place, bytes], index: str) -> list[Write]:
+def writes_of(items: Sequence[Item], contents: Mapping[NotePlace, bytes], index: str) -> list[Write]:
     """Return the writes for some items, ordered so that a crash keeps too much: new files, the index, removals."""
-    after: dict[Place, bytes | None] = {}
-    requires: dict[Place, tuple[Place, ...]] = {}
+    after: dict[NotePlace, bytes | None] = {}
+    requires: dict[NotePlace, tuple[NotePlace, ...]] = {}
     drop: dict[str, list[str]] = defaultdict(list)
     add: dict[str, list[str]] = defaultdict(list)
     for item in items:
@@ -56,7 +56,7 @@ def writes_of(items: Sequence[Item], contents: Mapping[Place, bytes], index: str
         elif item.line:
             drop[item.place.store].append(item.line)
     for store in dict.fromkeys((*drop, *add)):
-        place = Place(store, index)
+        place = NotePlace(store, index)
         after[place] = edited_index(contents.get(place, b""), drop[store], add[store])
     return ordered(
         Write(FileChange(place, _digest(contents.get(place)), _digest(data)), data, requires.get(place, ()))
@@ -64,9 +64,9 @@ def writes_of(items: Sequence[Item], contents: Mapping[Place, bytes], index: str
     )
 
 
-def _required(item: Item, index: str) -> tuple[Place, ...]:
-    own = [Place(item.place.store, index)] if item.line else []
-    goal = [item.beside, Place(item.beside.store, index)] if item.action == "move" and item.beside else []
+def _required(item: Item, index: str) -> tuple[NotePlace, ...]:
+    own = [NotePlace(item.place.store, index)] if item.line else []
+    goal = [item.beside, NotePlace(item.beside.store, index)] if item.action == "move" and item.beside else []
     return (*own, *goal)
 
 
@@ -74,7 +74,7 @@ def ordered(writes: Iterable[Write]) -> list[Write]:
     return sorted((each for each in writes if each.change.before != each.change.after), key=_rank)
 
 
-def _rank(write: Write) -> tuple[int, Place]:
+def _rank(write: Write) -> tuple[int, NotePlace]:
     if write.change.before == ABSENT:
         return 0, write.change.place
     return (1 if write.change.after != ABSENT else 2), write.change.place
@@ -84,7 +84,7 @@ def _digest(data: bytes | None) -> str:
     return ABSENT if data is None else digest_of(data)
 
 
-def refuse_large(items: Iterable[Item], contents: Mapping[Place, bytes]) -> None:
+def refuse_large(items: Iterable[Item], contents: Mapping[NotePlace, bytes]) -> None:
     """No apply removes more than half of a store unless somebody says so; what is moved is not removed."""
     there = Counter(place.store for place in contents)
     going = Counter(item.place.store for item in items if item.action == "remove" and item.kind != "stranded")
@@ -110,7 +110,7 @@ def writes_back_to(changes: Sequence[FileChange], content: Callable[[str], bytes
     )
 
 
-def way_back(receipt: ClientReceipt, current: Mapping[Place, str]) -> tuple[list[FileChange], list[Skipped]]:
+def way_back(receipt: ClientReceipt, current: Mapping[NotePlace, str]) -> tuple[list[FileChange], list[Skipped]]:
     """Return the changes of an undo: files that still are as the receipt left them. Unchanged ones need nothing."""
     back, conflicts = [], []
     for change in receipt.changes:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from memsweep.errors import BadInput
-from memsweep.model.adopt import Place
+from memsweep.model.adopt import NotePlace
 from memsweep.model.text import shown
 
 _LONGEST_SLUG = 200
@@ -15,7 +15,7 @@ _UNSAFE = re.compile(r"[^a-zA-Z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class AdoptClient:
     """A client and the layout of its folder, which is the same on every platform."""
 
     name: str
@@ -41,8 +41,8 @@ class Client:
 CLIENTS = {
     each.name: each
     for each in (
-        Client("claude", "Claude Code", "CLAUDE_CONFIG_DIR", ".claude", "projects", "memory", "MEMORY.md", 200),
-        Client(
+        AdoptClient("claude", "Claude Code", "CLAUDE_CONFIG_DIR", ".claude", "projects", "memory", "MEMORY.md", 200),
+        AdoptClient(
             "codex",
             "Codex",
             "CODEX_HOME",
@@ -59,7 +59,7 @@ ONLY_STORE = "all"
 """The name of the one store of a client that has no folder a project."""
 
 
-def client_named(name: str) -> Client:
+def client_named(name: str) -> AdoptClient:
     if name not in CLIENTS:
         raise BadInput(f"client {shown(name)} is unknown.", hint=f"Use one of: {', '.join(CLIENTS)}.")
     return CLIENTS[name]
@@ -75,7 +75,7 @@ def is_slug_of(store: str, folder: str) -> bool:
     return store == made or (len(made) == _LONGEST_SLUG and store.startswith(f"{made}-"))
 
 
-def checked_place(place: Place) -> Place:
+def checked_place(place: NotePlace) -> NotePlace:
     """Refuse a name that would lead out of its store."""
     for part, what in ((place.store, "store"), (place.name, "file")):
         clean = posixpath.normpath(part)

@@ -11,14 +11,14 @@ from typing import Any, TypeVar
 from memsweep.adopt.clients import checked_place
 from memsweep.adopt.mirror import Mirror
 from memsweep.errors import MemsweepError
-from memsweep.model.adopt import ClientPlan, ClientReceipt, FileChange, FileVersion, Finding, Item, Need, Place
+from memsweep.model.adopt import ClientPlan, ClientReceipt, FileChange, FileVersion, Item, Need, NoteFinding, NotePlace
 from memsweep.model.times import iso
 
 T = TypeVar("T")
 FORMAT = 1
 
 
-class Unreadable(ValueError):
+class UnreadableRecord(ValueError):
     """Not what we write."""
 
 
@@ -71,7 +71,9 @@ def read_plan(text: str) -> ClientPlan:
             _time(value["made_at"]),
             _time(value["expires_at"]),
             tuple(_item(*each) for each in value["items"]),
-            tuple(Finding(kind, Place(*at), _beside(by), tuple(said)) for kind, at, by, said in value["findings"]),
+            tuple(
+                NoteFinding(kind, NotePlace(*at), _beside(by), tuple(said)) for kind, at, by, said in value["findings"]
+            ),
         )
 
     return _read(text, read)
@@ -115,12 +117,12 @@ def _read(text: str, read: Callable[[dict[str, Any]], T]) -> T:
         value = json.loads(text)
         form, digest = value.pop("format"), value.pop("digest")
         if form != FORMAT or digest != _sum(value):
-            raise Unreadable("its digest does not match" if form == FORMAT else f"it has format {form!r:.20}")
+            raise UnreadableRecord("its digest does not match" if form == FORMAT else f"it has format {form!r:.20}")
         return read(value)
-    except Unreadable:
+    except UnreadableRecord:
         raise
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError, MemsweepError) as error:
-        raise Unreadable(f"it cannot be read ({type(error).__name__})") from None
+        raise UnreadableRecord(f"it cannot be read ({type(error).__name__})") from None
 
 
 def _item(kind: Any, action: Any, place: Any, beside: Any, line: str, details: Any, needs: Any) -> Item:
@@ -135,12 +137,12 @@ def _item(kind: Any, action: Any, place: Any, beside: Any, line: str, details: A
     )
 
 
-def _place(value: Any) -> Place:
+def _place(value: Any) -> NotePlace:
     store, name = value
-    return checked_place(Place(store, name))
+    return checked_place(NotePlace(store, name))
 
 
-def _beside(value: Any) -> Place | None:
+def _beside(value: Any) -> NotePlace | None:
     return None if value is None else _place(value)
 
 

@@ -7,9 +7,9 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsweep.adopt.clients import ONLY_STORE, Client
+from memsweep.adopt.clients import ONLY_STORE, AdoptClient
 from memsweep.errors import NotFound
-from memsweep.model.adopt import ClientFile, ClientStore, Place, Project
+from memsweep.model.adopt import ClientFile, ClientProject, ClientStore, NotePlace
 from memsweep.regular import NotRegular, read_regular
 
 OURS = ".memsweep-"
@@ -20,7 +20,7 @@ _DEEPEST = 8
 _NOT_MIRRORED = {".git"}  # Codex keeps the history of its folder there
 
 
-def store_names(client: Client, root: str) -> list[str]:
+def store_names(client: AdoptClient, root: str) -> list[str]:
     """The stores. A missing folder of the client is an error, an empty one is not."""
     if not client.stores:
         return [ONLY_STORE] if os.path.lexists(os.path.join(root, client.memory)) else []
@@ -34,11 +34,11 @@ def store_names(client: Client, root: str) -> list[str]:
     return [name for name in names if os.path.lexists(os.path.join(root, client.store_path(name)))]
 
 
-def store_folder(client: Client, root: str, store: str) -> str:
+def store_folder(client: AdoptClient, root: str, store: str) -> str:
     return os.path.join(root, *client.store_path(store).split("/"))
 
 
-def read_store(client: Client, root: str, store: str, project: Project) -> ClientStore:
+def read_store(client: AdoptClient, root: str, store: str, project: ClientProject) -> ClientStore:
     """All files of a store, and what was not read of it."""
     folder = store_folder(client, root, store)
     files: list[ClientFile] = []
@@ -52,7 +52,7 @@ def read_store(client: Client, root: str, store: str, project: Project) -> Clien
             unread.append((name, f"only {_MOST_FILES:,} files of a store are read"))
         else:
             try:
-                files.append(_file(folder, Place(store, name)))
+                files.append(_file(folder, NotePlace(store, name)))
             except FileNotFoundError:
                 continue
             except OSError as error:
@@ -60,7 +60,7 @@ def read_store(client: Client, root: str, store: str, project: Project) -> Clien
     return ClientStore(store, project, tuple(files), tuple(unread))
 
 
-def _file(folder: str, place: Place) -> ClientFile:
+def _file(folder: str, place: NotePlace) -> ClientFile:
     path = os.path.join(folder, *place.name.split("/"))
     data = read_regular(path, _MOST_FILE_BYTES, follow_symlinks=False)
     return ClientFile(place, data, os.stat(path, follow_symlinks=False).st_mtime)

@@ -8,9 +8,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import NamedTuple
 
-from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, FileVersion, LostFile, Place
+from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, FileVersion, LostFile, NotePlace
 
-Versions = Mapping[Place, tuple[FileVersion, ...]]
+Versions = Mapping[NotePlace, tuple[FileVersion, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +23,11 @@ class Mirror:
     def count(self) -> int:
         return sum(map(len, self.versions.values()))
 
-    def latest(self, place: Place) -> FileVersion | None:
+    def latest(self, place: NotePlace) -> FileVersion | None:
         known = self.versions.get(place, ())
         return known[-1] if known else None
 
-    def changed_at(self, place: Place, digest: str) -> float | None:
+    def changed_at(self, place: NotePlace, digest: str) -> float | None:
         """When the disk said that a file became this."""
         return next((each.changed_at for each in self.versions.get(place, ()) if each.digest == digest), None)
 
@@ -36,7 +36,7 @@ class Mirror:
         return {version.digest for known in self.versions.values() for version in known} - {ABSENT}
 
 
-class Seen(NamedTuple):
+class SeenFile(NamedTuple):
     """A file as it is on the disk."""
 
     digest: str
@@ -46,9 +46,9 @@ class Seen(NamedTuple):
 
 def observed(
     mirror: Mirror,
-    seen: Mapping[Place, Seen],
+    seen: Mapping[NotePlace, SeenFile],
     stores: Set[str],
-    unread: Iterable[Place],
+    unread: Iterable[NotePlace],
     now: datetime,
     ours: Mapping[FileChange, str],
 ) -> Mirror:
@@ -66,7 +66,7 @@ def observed(
     return Mirror(versions)
 
 
-def with_caught(mirror: Mirror, caught: Iterable[tuple[Place, Seen]], now: datetime) -> Mirror:
+def with_caught(mirror: Mirror, caught: Iterable[tuple[NotePlace, SeenFile]], now: datetime) -> Mirror:
     """With contents that another process wrote while we changed the same file, before what is there now."""
     versions = dict(mirror.versions)
     for place, file in caught:
@@ -87,13 +87,16 @@ def our_changes(receipts: Iterable[ClientReceipt]) -> dict[FileChange, str]:
     return made
 
 
-def _is_in(place: Place, unread: Place) -> bool:
+def _is_in(place: NotePlace, unread: NotePlace) -> bool:
     is_below = not unread.name or place.name.startswith(f"{unread.name}/")
     return place.store == unread.store and (place == unread or is_below)
 
 
 def _add(
-    versions: dict[Place, tuple[FileVersion, ...]], place: Place, version: FileVersion, ours: Mapping[FileChange, str]
+    versions: dict[NotePlace, tuple[FileVersion, ...]],
+    place: NotePlace,
+    version: FileVersion,
+    ours: Mapping[FileChange, str],
 ) -> None:
     known = versions.get(place, ())
     before = known[-1].digest if known else ABSENT
@@ -121,7 +124,7 @@ def purged(mirror: Mirror, before: datetime) -> tuple[Mirror, int]:
 
     What a file is now stays, whatever its age; a file that is gone is forgotten with its last version.
     """
-    kept: dict[Place, tuple[FileVersion, ...]] = {}
+    kept: dict[NotePlace, tuple[FileVersion, ...]] = {}
     count = 0
     for place, known in mirror.versions.items():
         stay = [each for each, after in pairwise(known) if after.at > before]

@@ -13,9 +13,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from memsweep.adopt.clients import Client, is_slug_of
+from memsweep.adopt.clients import AdoptClient, is_slug_of
 from memsweep.adopt.dead import PathState
-from memsweep.model.adopt import ClientStore, Project
+from memsweep.model.adopt import ClientProject, ClientStore
 from memsweep.project.worktree import find_work_tree, repository_of
 from memsweep.regular import read_regular, read_start
 
@@ -44,10 +44,10 @@ def find_tree(folder: str) -> Tree | None:
     return Tree(found.top, above if name == ".git" else "", common_dir)
 
 
-def find_projects(client: Client, root: str, stores: Sequence[str], here: str) -> dict[str, Project]:
+def find_projects(client: AdoptClient, root: str, stores: Sequence[str], here: str) -> dict[str, ClientProject]:
     """The project of each store; one without a folder where nobody knows."""
     if not client.stores:
-        return dict.fromkeys(stores, Project())
+        return dict.fromkeys(stores, ClientProject())
     known = _by_store(stores, [*_here(here), *_listed(root)])
     for store in stores:
         if store not in known:
@@ -132,18 +132,18 @@ def _linked(tree: Tree) -> Iterator[str]:
             yield os.path.dirname(os.path.normpath(os.path.join(file.parent, git_file)))
 
 
-def _project(folder: str, trees: dict[str, Tree | None], linked: dict[str, str]) -> Project:
+def _project(folder: str, trees: dict[str, Tree | None], linked: dict[str, str]) -> ClientProject:
     if not folder:
-        return Project()
+        return ClientProject()
     if (tree := trees.get(folder)) is not None:
-        return Project(folder, False, tree.repository if tree.top == folder else "")
+        return ClientProject(folder, False, tree.repository if tree.top == folder else "")
     try:
         os.lstat(folder)
     except (FileNotFoundError, NotADirectoryError):
-        return Project(folder, True, linked.get(folder) or _by_location(folder))
+        return ClientProject(folder, True, linked.get(folder) or _by_location(folder))
     except (OSError, ValueError):
-        return Project(folder)
-    return Project(folder)
+        return ClientProject(folder)
+    return ClientProject(folder)
 
 
 def _by_location(folder: str) -> str:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from memsweep.adopt.changing import Write, ordered, refuse_large, selected, way_back, writes_back_to, writes_of
-from memsweep.adopt.clients import Client
+from memsweep.adopt.clients import AdoptClient
 from memsweep.adopt.dead import find_dead, is_note
-from memsweep.adopt.mirror import Mirror, Seen, purged, with_caught
+from memsweep.adopt.mirror import Mirror, SeenFile, purged, with_caught
 from memsweep.adopt.notes import edited_index, entry_line, is_named, read_note
 from memsweep.adopt.projects import look_at
 from memsweep.adopt.reading import (
     AdoptDependencies,
-    Reading,
-    Scope,
+    ClientReading,
+    ClientScope,
     caught_by,
     path_of,
     read,
@@ -25,20 +25,20 @@ from memsweep.adopt.reading import (
     still_lost,
 )
 from memsweep.adopt.vault import Vault
-from memsweep.adopt.writing import Refused, change_file
+from memsweep.adopt.writing import WriteRefused, change_file
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
 from memsweep.model.adopt import (
     ABSENT,
     CLIENT_RECEIPT,
     Applied,
+    ClientLook,
     ClientPlan,
     ClientReceipt,
     FileChange,
     FileVersion,
-    Look,
     LostFile,
     MirrorPurged,
-    Place,
+    NotePlace,
     Skipped,
     digest_of,
 )
@@ -46,7 +46,7 @@ from memsweep.model.text import counted, shown
 from memsweep.model.times import CLOCK_TOLERANCE
 
 
-def look(tools: AdoptDependencies, scope: Scope, *, dry_run: bool = False) -> Look:
+def look(tools: AdoptDependencies, scope: ClientScope, *, dry_run: bool = False) -> ClientLook:
     """Mirror what is there, and plan what could go. A dry run writes nothing at all."""
     refuse_unknown(tools, scope)
     with nullcontext() if dry_run else tools.vault.locked():
@@ -68,10 +68,10 @@ def look(tools: AdoptDependencies, scope: Scope, *, dry_run: bool = False) -> Lo
             tools.vault.drop_plans(now)
             tools.vault.save_plan(replace(plan, findings=()))  # which are only shown
         new = 0 if dry_run else found.mirror.count - before.count
-        return Look(tools.client.name, tools.root, found.stores, tuple(gone), plan, len(found.contents), new)
+        return ClientLook(tools.client.name, tools.root, found.stores, tuple(gone), plan, len(found.contents), new)
 
 
-def lost(tools: AdoptDependencies, scope: Scope) -> list[LostFile]:
+def lost(tools: AdoptDependencies, scope: ClientScope) -> list[LostFile]:
     """Return the files that somebody else deleted since the mirror saw them; nothing is written."""
     if not tools.vault.is_there:
         return []
@@ -107,7 +107,7 @@ def undo(tools: AdoptDependencies, receipt_id: str) -> Applied:
 
 
 def restore(
-    tools: AdoptDependencies, scope: Scope, names: Sequence[str], *, everything: bool = False, version: str = ""
+    tools: AdoptDependencies, scope: ClientScope, names: Sequence[str], *, everything: bool = False, version: str = ""
 ) -> Applied:
     """Bring back files that somebody else deleted, or make one what it was in another version."""
     if not names and (version or not everything):
@@ -124,7 +124,7 @@ def restore(
         return _write(tools, "restore", writes_back(tools.client, wanted, found.contents), found, [])
 
 
-def history(tools: AdoptDependencies, scope: Scope, name: str) -> list[tuple[Place, FileVersion]]:
+def history(tools: AdoptDependencies, scope: ClientScope, name: str) -> list[tuple[NotePlace, FileVersion]]:
     """The versions of a file that the mirror has, the newest first."""
     refuse_unknown(tools, scope)
     with tools.vault.locked():
@@ -159,7 +159,7 @@ def _refuse_unusable(plan: ClientPlan, tools: AdoptDependencies) -> None:
 
 
 def _write(
-    tools: AdoptDependencies, action: str, writes: Sequence[Write], found: Reading, skipped: Sequence[Skipped]
+    tools: AdoptDependencies, action: str, writes: Sequence[Write], found: ClientReading, skipped: Sequence[Skipped]
 ) -> Applied:
     """Keep what was and what will be, then say what is going to be done, then do it."""
     if not writes:
@@ -183,10 +183,10 @@ def _catch_up(tools: AdoptDependencies, stores: Iterable[str]) -> None:
         read_named(tools, stores)
 
 
-def _make(tools: AdoptDependencies, writes: Sequence[Write], found: Reading) -> tuple[list[Write], list[Skipped]]:
+def _make(tools: AdoptDependencies, writes: Sequence[Write], found: ClientReading) -> tuple[list[Write], list[Skipped]]:
     done: list[Write] = []
     failed: list[Skipped] = []
-    caught: list[tuple[Place, Seen]] = []
+    caught: list[tuple[NotePlace, SeenFile]] = []
     for each in writes:
         place, without = each.change.place, {one.place for one in failed}
         if missing := next((need for need in each.requires if need in without), None):
@@ -196,7 +196,7 @@ def _make(tools: AdoptDependencies, writes: Sequence[Write], found: Reading) -> 
         keep = caught_by(tools, caught)
         try:
             change_file(tools.root, path_of(tools, place), each.change.before, each.data, changed_at, keep)
-        except Refused as error:
+        except WriteRefused as error:
             failed.append(Skipped(place, str(error)))
         else:
             done.append(each)
@@ -217,7 +217,7 @@ def _changed_at(mirror: Mirror, write: Write, writes: Sequence[Write]) -> float 
 _SHORTEST_DIGEST = 6
 
 
-def is_called(place: Place, name: str) -> bool:
+def is_called(place: NotePlace, name: str) -> bool:
     return name in (place.name, f"{place.store}/{place.name}")
 
 
@@ -239,7 +239,9 @@ def chosen(lost: Sequence[LostFile], names: Sequence[str], *, everything: bool) 
     return found
 
 
-def chosen_version(mirror: Mirror, stores: Set[str], names: Sequence[str], version: str) -> tuple[Place, FileVersion]:
+def chosen_version(
+    mirror: Mirror, stores: Set[str], names: Sequence[str], version: str
+) -> tuple[NotePlace, FileVersion]:
     """The file of that name, and the version of it whose digest begins so."""
     if len(names) != 1:
         raise BadInput("a version belongs to a single file.", hint="Name that file.")
@@ -257,11 +259,13 @@ def chosen_version(mirror: Mirror, stores: Set[str], names: Sequence[str], versi
     return found[-1]
 
 
-def writes_back(client: Client, wanted: Mapping[Place, bytes], contents: Mapping[Place, bytes]) -> list[Write]:
+def writes_back(
+    client: AdoptClient, wanted: Mapping[NotePlace, bytes], contents: Mapping[NotePlace, bytes]
+) -> list[Write]:
     """Each file as it was; a memory that the index does not name any more is named again."""
     after = dict(wanted)
     for place, data in wanted.items():
-        index = Place(place.store, client.index)
+        index = NotePlace(place.store, client.index)
         note = read_note(data)
         has_entry = is_note(client, place.name) and bool(note.name or note.description)
         is_indexed = has_entry and client.index not in client.made_by_client and index not in wanted

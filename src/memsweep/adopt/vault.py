@@ -162,7 +162,7 @@ class Vault:
             return read(read_regular(place, _MOST_BYTES, follow_symlinks=False).decode("ascii"))
         except FileNotFoundError:
             return None
-        except (codec.Unreadable, UnicodeDecodeError) as error:
+        except (codec.UnreadableRecord, UnicodeDecodeError) as error:
             raise StoreCorrupt(
                 f"{place} is damaged: {error}; nothing was changed.",
                 hint="Move it away; the contents in the folder files beside it are as they were.",

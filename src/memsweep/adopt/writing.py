@@ -32,7 +32,7 @@ Caught = Callable[[Path, bytes], None]
 """Gets a content of somebody else that is not at its place any more."""
 
 
-class Refused(Exception):
+class WriteRefused(Exception):
     """The change was not made; says why."""
 
 
@@ -41,7 +41,7 @@ def change_file(
 ) -> None:
     """Make a file from what is expected there into something else; None: it goes."""
     if reason := refuse_links(root, file):
-        raise Refused(reason)
+        raise WriteRefused(reason)
     try:
         if data is None:
             _remove(file, expected, caught)
@@ -59,7 +59,7 @@ def change_file(
             _unlink(draft)
         _sync_folder(file.parent)
     except OSError as error:
-        raise Refused((error.strerror or "it cannot be written").lower()) from None
+        raise WriteRefused((error.strerror or "it cannot be written").lower()) from None
 
 
 def put_back(folder: Path, names: Iterable[str], caught: Caught) -> None:
@@ -102,7 +102,7 @@ def _remove(file: Path, expected: str, caught: Caught) -> None:
     except FileExistsError:
         caught(file, data)
     _unlink(aside)
-    raise Refused(CHANGED_SINCE)
+    raise WriteRefused(CHANGED_SINCE)
 
 
 def _write_draft(draft: Path, data: bytes, like: Path | None, changed_at: float | None) -> None:
@@ -133,7 +133,7 @@ def _give(draft: Path, file: Path) -> None:
 def _exchange(draft: Path, file: Path, expected: str, data: bytes, caught: Caught) -> None:
     """The draft takes the place of the file, if the file is what is expected there."""
     if digest_of(read_regular(file, _MOST_BYTES, follow_symlinks=False)) != expected:
-        raise Refused(CHANGED_SINCE)
+        raise WriteRefused(CHANGED_SINCE)
     if not _swapped(draft, file):
         os.replace(draft, file)  # here somebody who writes between the look and this line loses
         return
@@ -147,7 +147,7 @@ def _exchange(draft: Path, file: Path, expected: str, data: bytes, caught: Caugh
         taken = read_regular(draft, _MOST_BYTES, follow_symlinks=False)
         if taken == data:
             break
-    raise Refused(CHANGED_SINCE)
+    raise WriteRefused(CHANGED_SINCE)
 
 
 def _swapped(one: Path, other: Path) -> bool:

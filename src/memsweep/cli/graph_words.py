@@ -43,7 +43,7 @@ def facts(console: Console, found: Sequence[Mapping[str, Any]]) -> None:
         _line(console, "Nothing is connected.")
 
 
-def status(console: Console, answer: report.StatusAnswer) -> None:
+def status(console: Console, answer: report.GraphStatusAnswer) -> None:
     for name in ("entities", "relations", "current_facts", "ended_facts", "pinned", "orphans", "components"):
         show_pair(console, f"{name.replace('_', ' '):18}", f"{answer[name]:,}")
     show_pair(console, f"{'largest component':18}", f"{answer['largest_component']:,}")

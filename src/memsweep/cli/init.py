@@ -27,7 +27,7 @@ _PLUGIN = "the plugin (server, hooks, skill, commands)"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class InitStep:
     """One change to a client: what is shown of it, what is asked, and what makes it."""
 
     client: Client
@@ -100,10 +100,10 @@ def _add(clients: list[Client], home: Path, options: AskOptions, with_plugin: bo
     return answers + [_take(step, options) for step in _entry_steps(rest, home)]
 
 
-def _plugin_steps(clients: list[Client], home: Path, offered: bool, with_plugin: bool) -> list[Step]:
+def _plugin_steps(clients: list[Client], home: Path, offered: bool, with_plugin: bool) -> list[InitStep]:
     """For the clients that take the plugin; `with_plugin` renews it where it is, and says why it cannot be had."""
     known = {} if with_plugin else plugin.read_plugins(home)
-    there = [Step(each, _PLUGIN, "there") for each in clients if each.id in known]
+    there = [InitStep(each, _PLUGIN, "there") for each in clients if each.id in known]
     changes = [each for each in plugin.plan_plugins(clients, plugin.plugin_folder()) if each.client.id not in known]
     if with_plugin and not changes:
         hint = "Claude Code and Codex do, if they are on PATH."
@@ -118,36 +118,36 @@ def _plugin_steps(clients: list[Client], home: Path, offered: bool, with_plugin:
     ]
 
 
-def _removal_steps(home: Path, chosen: tuple[str, ...]) -> list[Step]:
+def _removal_steps(home: Path, chosen: tuple[str, ...]) -> list[InitStep]:
     planned = plugin.plan_removal(home, chosen)
     return [_plugin_step(each, partial(plugin.remove_plugin, each, home), "Removed the plugin.") for each in planned]
 
 
-def _plugin_step(change: plugin.PluginChange, make: Callable[[], object], done: str) -> Step:
+def _plugin_step(change: plugin.PluginChange, make: Callable[[], object], done: str) -> InitStep:
     why = "" if change.program else f"`{change.commands[0][0]}` is not on PATH"
     state: State = "changed" if change.program else "refused"
-    return Step(change.client, _PLUGIN, state, "\n".join(change.shown), "Run it?", done, make, why)
+    return InitStep(change.client, _PLUGIN, state, "\n".join(change.shown), "Run it?", done, make, why)
 
 
-def _entry_steps(clients: list[Client], home: Path) -> list[Step]:
+def _entry_steps(clients: list[Client], home: Path) -> list[InitStep]:
     machine, entry = this_machine(), server_entry()
     changes = [plan_entry(each, machine, entry) for each in clients]
     return [_file_step(change, partial(apply.write, change, home)) for change in changes]
 
 
-def _undo_steps(home: Path, chosen: tuple[str, ...]) -> list[Step]:
+def _undo_steps(home: Path, chosen: tuple[str, ...]) -> list[InitStep]:
     planned = apply.plan_undo(home, chosen)
     return [_file_step(change, partial(apply.undo, done, change, home)) for done, change in planned]
 
 
-def _file_step(change: ConfigChange, make: Callable[[], object]) -> Step:
+def _file_step(change: ConfigChange, make: Callable[[], object]) -> InitStep:
     path = str(change.path)
     done = f"Wrote {harmless(path)}. {change.client.restart}"
     gone = change.state == "there" and change.before is None and not change.after
-    return Step(change.client, path, change.state, change.diff, "Write it?", done, make, change.why, gone)
+    return InitStep(change.client, path, change.state, change.diff, "Write it?", done, make, change.why, gone)
 
 
-def _take(step: Step, options: AskOptions) -> dict[str, Any]:
+def _take(step: InitStep, options: AskOptions) -> dict[str, Any]:
     """Show a change, ask, and make it; what became of it."""
     if not options.quiet:
         _show(step)
@@ -163,7 +163,7 @@ def _take(step: Step, options: AskOptions) -> dict[str, Any]:
     return {**said, "written": done, **({"why": step.why} if step.why else {})}
 
 
-def _show(step: Step) -> None:
+def _show(step: InitStep) -> None:
     print(f"{step.client.title}: {harmless(step.path)}")
     if step.state == "refused":
         print(f"  is left as it is: {harmless(step.why)}. Change it by hand, or correct that first.")

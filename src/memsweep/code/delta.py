@@ -19,7 +19,7 @@ from memsweep.model.text import counted
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class RecordedFile:
     """A file as the last run that covered it left it. One that held no text may be kept with no id."""
 
     id: str
@@ -35,19 +35,19 @@ class Known:
 class Same:
     """A known file whose content is on disk; the fingerprint is the newer one."""
 
-    known: Known
+    known: RecordedFile
     fingerprint: Fingerprint
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    known: Known
+    known: RecordedFile
     present: Present
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    known: Known
+class MovedFile:
+    known: RecordedFile
     present: Present
     fingerprint: Fingerprint
 
@@ -58,26 +58,26 @@ class Unknown:
 
     path: str
     reason: str
-    known: Known | None = None
+    known: RecordedFile | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    unchanged: tuple[Known, ...] = ()
+    unchanged: tuple[RecordedFile, ...] = ()
     touched: tuple[Same, ...] = ()
     """Same content, new stamp."""
     changed: tuple[Changed, ...] = ()
     """Other content; fresh again if it was stale."""
     added: tuple[Present, ...] = ()
-    moved: tuple[Moved, ...] = ()
-    gone: tuple[Known, ...] = ()
+    moved: tuple[MovedFile, ...] = ()
+    gone: tuple[RecordedFile, ...] = ()
     """Covered, absent, and fresh until now."""
-    still_gone: tuple[Known, ...] = ()
+    still_gone: tuple[RecordedFile, ...] = ()
     """Covered, absent, and stale already."""
     returned: tuple[Same, ...] = ()
     """Was stale, and is there again with the content that is known."""
     unknown: tuple[Unknown, ...] = ()
-    outside: tuple[Known, ...] = ()
+    outside: tuple[RecordedFile, ...] = ()
     """Not covered: left as it was."""
     outgrown: tuple[Changed, ...] = ()
     """Fresh and covered as it was known, but not as it is now: what is known of it no longer holds."""
@@ -89,7 +89,7 @@ class DeltaDraft:
 
     settled: Delta
     same_or_changed: tuple[Changed, ...]
-    missing: tuple[Known, ...]
+    missing: tuple[RecordedFile, ...]
     new: tuple[Present, ...]
     to_hash: tuple[str, ...]
 
@@ -123,7 +123,7 @@ def _doubtful(seen: Seen) -> bool:
     return "" in seen.unreadable_folders
 
 
-def compare(scope: Scope, seen: Seen, known: Iterable[Known]) -> DeltaDraft:
+def compare(scope: Scope, seen: Seen, known: Iterable[RecordedFile]) -> DeltaDraft:
     """Stage one: stamps only."""
     by_path = {each.path: each for each in sorted(known, key=lambda each: each.path)}
     sorting = _Sorting(scope, seen)
@@ -161,16 +161,16 @@ class _Sorting:
     def __init__(self, scope: Scope, seen: Seen) -> None:
         self.scope = scope
         self.seen = seen
-        self.unchanged: list[Known] = []
+        self.unchanged: list[RecordedFile] = []
         self.same_or_changed: list[Changed] = []
         self.changed: list[Changed] = []
         self.returned: list[Same] = []
-        self.missing: list[Known] = []
+        self.missing: list[RecordedFile] = []
         self.unknown: list[Unknown] = []
-        self.outside: list[Known] = []
+        self.outside: list[RecordedFile] = []
         self.outgrown: list[Changed] = []
 
-    def place(self, known: Known) -> None:
+    def place(self, known: RecordedFile) -> None:
         present = self.seen.present.get(known.path)
         if present is None:
             self._place_unseen(known)
@@ -186,17 +186,17 @@ class _Sorting:
         else:
             self.same_or_changed.append(Changed(known, present))
 
-    def _place_uncovered(self, known: Known, present: Present) -> None:
+    def _place_uncovered(self, known: RecordedFile, present: Present) -> None:
         """A run with narrower filters says nothing of a file; one that grew past them is not what it was."""
         if known.id and not known.stale and self._covered(known):
             self.outgrown.append(Changed(known, present))
         else:
             self.outside.append(known)
 
-    def _covered(self, known: Known) -> bool:
+    def _covered(self, known: RecordedFile) -> bool:
         return self.scope.covers(known.path, known.language, known.fingerprint.stamp.size)
 
-    def _place_unseen(self, known: Known) -> None:
+    def _place_unseen(self, known: RecordedFile) -> None:
         reason = self.seen.reason(known.path)
         if not self._covered(known):
             self.outside.append(known)
@@ -206,7 +206,7 @@ class _Sorting:
             self.missing.append(known)
 
 
-def _covers(scope: Scope, present: Present, known: Known | None) -> bool:
+def _covers(scope: Scope, present: Present, known: RecordedFile | None) -> bool:
     language = present.language or (known.language if known else None)
     return scope.covers(present.path, language, present.stamp.size)
 
@@ -252,8 +252,8 @@ def settle(draft: DeltaDraft, hashed: Mapping[str, Fingerprint | Unreadable]) ->
 
 
 def pair_moves(
-    missing: Iterable[Known], new: Iterable[Present], hashed: Mapping[str, Fingerprint | Unreadable]
-) -> list[Moved]:
+    missing: Iterable[RecordedFile], new: Iterable[Present], hashed: Mapping[str, Fingerprint | Unreadable]
+) -> list[MovedFile]:
     """Missing files and new ones with their content, one to one.
 
     Among several with the same content, fresh sources go before stale ones, then the same file name
@@ -261,16 +261,16 @@ def pair_moves(
     """
     targets = {p.path: (p, f) for p in new if isinstance(f := hashed.get(p.path), Fingerprint)}
     sources = sorted(missing, key=lambda each: (each.stale, each.path))
-    moved: list[Moved] = []
+    moved: list[MovedFile] = []
     for key in (_content_and_name, _content):
         waiting: dict[str, list[str]] = defaultdict(list)
         for path in sorted(targets, reverse=True):
             waiting[key(targets[path][1].digest, path)].append(path)
-        rest: list[Known] = []
+        rest: list[RecordedFile] = []
         for known in sources:
             candidates = waiting[key(known.fingerprint.digest, known.path)]
             if candidates:
-                moved.append(Moved(known, *targets.pop(candidates.pop())))
+                moved.append(MovedFile(known, *targets.pop(candidates.pop())))
             else:
                 rest.append(known)
         sources = rest

@@ -68,7 +68,7 @@ class Fingerprint:
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
+class FileContent:
     data: bytes
     fingerprint: Fingerprint
 
@@ -82,7 +82,7 @@ def digest_of(data: bytes) -> str:
     return xxhash.xxh3_128_hexdigest(data)
 
 
-def read_file(root: str, path: str, *, clock_ns: Callable[[], int] = time.time_ns) -> Content | Unreadable:
+def read_file(root: str, path: str, *, clock_ns: Callable[[], int] = time.time_ns) -> FileContent | Unreadable:
     """The content of a file as it was at one moment, or why there is none.
 
     A file that is written while it is read shows different stamps before and after and is read again.
@@ -103,7 +103,7 @@ def read_file(root: str, path: str, *, clock_ns: Callable[[], int] = time.time_n
             return Unreadable("it is not a regular file")
         stamp = stamp_of(before)
         if stamp == stamp_of(after) and len(data) == stamp.size:
-            return Content(data, Fingerprint(stamp, digest_of(data), read_at_ns))
+            return FileContent(data, Fingerprint(stamp, digest_of(data), read_at_ns))
     return Unreadable("it kept changing while it was read")
 
 

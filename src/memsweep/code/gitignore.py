@@ -33,7 +33,7 @@ _TOKEN = re.compile(r"(?s)(?P<stars>\*+)|(?P<any>\?)|(?P<set>\[)|\\(?P<escaped>.
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class IgnoreRule:
     order: int
     negated: bool
     folders_only: bool
@@ -50,7 +50,7 @@ class Patterns:
     def __init__(self, lines: Iterable[str]) -> None:
         rules = [rule for order, line in enumerate(lines) if (rule := _rule(order, line)) is not None]
         self._globs = [rule for rule in reversed(rules) if rule.regex is not None]
-        self._literals: dict[tuple[bool, str], list[Rule]] = defaultdict(list)
+        self._literals: dict[tuple[bool, str], list[IgnoreRule]] = defaultdict(list)
         for rule in reversed(rules):
             if rule.regex is None:
                 self._literals[rule.by_name, rule.literal].append(rule)
@@ -59,7 +59,7 @@ class Patterns:
     def verdict(self, path: str, *, is_folder: bool) -> bool | None:
         """Ignored, kept by a `!`, or None for not mentioned; the last pattern that matches decides."""
         name = path.rpartition("/")[2]
-        last: Rule | None = None
+        last: IgnoreRule | None = None
         for key in ((True, name), (False, path)):
             for rule in self._literals.get(key, ()):
                 if (is_folder or not rule.folders_only) and (last is None or rule.order > last.order):
@@ -74,7 +74,7 @@ class Patterns:
         return None if last is None else not last.negated
 
 
-def _rule(order: int, line: str) -> Rule | None:
+def _rule(order: int, line: str) -> IgnoreRule | None:
     pattern = _trimmed(line)
     if not pattern or pattern.startswith("#"):
         return None
@@ -86,8 +86,10 @@ def _rule(order: int, line: str) -> Rule | None:
     pattern = pattern.removeprefix("/")
     special = _SPECIAL.search(pattern)
     if special is None:
-        return Rule(order, negated, folders_only, by_name, pattern, None)
-    return Rule(order, negated, folders_only, by_name, "", re.compile(_regex(pattern, special.start(), by_name), re.S))
+        return IgnoreRule(order, negated, folders_only, by_name, pattern, None)
+    return IgnoreRule(
+        order, negated, folders_only, by_name, "", re.compile(_regex(pattern, special.start(), by_name), re.S)
+    )
 
 
 def _trimmed(line: str) -> str:

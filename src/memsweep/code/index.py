@@ -15,12 +15,11 @@ from datetime import datetime
 from typing import NamedTuple
 
 from memsweep.code.compose import links_of, names_in, pieces, symbols_of, words_of
-from memsweep.code.delta import Delta, Known, Same, compare, refusal, settle
+from memsweep.code.delta import Delta, RecordedFile, Same, compare, refusal, settle
 from memsweep.code.exclude import Exclusions, is_minified
 from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, read_file
 from memsweep.code.languages import detect
-from memsweep.code.overlap import Known as Overlap
-from memsweep.code.overlap import known_files
+from memsweep.code.overlap import Overlap, known_files
 from memsweep.code.parse import has_grammar
 from memsweep.code.sandbox import Sandbox
 from memsweep.code.scope import Scope
@@ -188,7 +187,7 @@ def _is_wanted(path: str, text: str, language: str) -> bool:
     return bool(text.strip()) and not is_minified(path, text) and not is_secret_text(text, kind)
 
 
-def _fingerprint(root: str, path: str, known: Known | None, action: str) -> Fingerprint | Unreadable:
+def _fingerprint(root: str, path: str, known: RecordedFile | None, action: str) -> Fingerprint | Unreadable:
     """Of a file whose content decides. One that is judged otherwise by now is no longer what it was known as."""
     content = read_file(root, path)
     if isinstance(content, Unreadable):
@@ -373,15 +372,15 @@ def _outgrown(scope: Scope, delta: Delta) -> tuple[str, ...]:
     )
 
 
-def _known(files: Iterable[KnownFile], judged: str) -> list[Known]:
+def _known(files: Iterable[KnownFile], judged: str) -> list[RecordedFile]:
     """A file that lost its text is known twice: as what it was (stale), and as what it is, which counts."""
-    by_path: dict[str, Known] = {}
+    by_path: dict[str, RecordedFile] = {}
     for file in files:
         mark = file.mark
         rules, _, digest = mark.digest.rpartition(":")
         fingerprint = Fingerprint(Stamp.decode(mark.stamp), digest, mark.read_at_ns)
         checked = rules == judged
-        by_path[file.path] = Known(file.memory_id, file.path, fingerprint, file.language, file.stale, checked)
+        by_path[file.path] = RecordedFile(file.memory_id, file.path, fingerprint, file.language, file.stale, checked)
     return list(by_path.values())
 
 

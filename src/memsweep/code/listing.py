@@ -26,7 +26,7 @@ _DOUBT = "it is ignored, and git's index does not tell whether it is tracked"
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FileListing:
     names: list[str]
     """Relative, with slashes; possibly of files that are gone, and more than once."""
     in_repository: bool
@@ -36,11 +36,11 @@ class Listing:
     """File → reason: whether it belongs to the list is unknown."""
 
 
-def list_files(root: str, skip_folders: frozenset[str]) -> Listing:
+def list_files(root: str, skip_folders: frozenset[str]) -> FileListing:
     tree = work_tree_of(root)
     if tree is not None and (names := list_with_git(root, tree)) is not None:
         slashed = (_slashed(os.fsdecode(name)) for name in names)
-        return Listing([name for name in slashed if is_below_root(name)], in_repository=True)
+        return FileListing([name for name in slashed if is_below_root(name)], in_repository=True)
     return list_by_walking(root, tree, skip_folders)
 
 
@@ -94,11 +94,11 @@ def _tracked(tree: WorkTree) -> Tracked:
     return read_tracked(Path(tree.git_dir, "index"))
 
 
-def list_by_walking(root: str, tree: WorkTree | None, skip_folders: frozenset[str]) -> Listing:
+def list_by_walking(root: str, tree: WorkTree | None, skip_folders: frozenset[str]) -> FileListing:
     """Return what git would list, by its rules but without git."""
     walker = _Walker(root, skip_folders)
     walker.run(tree)
-    return Listing(walker.names, tree is not None, walker.unreadable, walker.doubtful)
+    return FileListing(walker.names, tree is not None, walker.unreadable, walker.doubtful)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ class OverlappingFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class Overlap:
     """The files that a run compares with what it sees."""
 
     files: list[KnownFile]
@@ -47,7 +47,7 @@ class Known:
     """By the id of the memory: where another root that has it lists its file."""
 
 
-def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
+def known_files(store: Store, scope: Scope, seen: Seen) -> Overlap:
     """Everything that is known of the files below a root."""
     everything = store.code.files(scope.root)
     own = [file for file in everything if file.mark.digest != LISTED]
@@ -62,7 +62,7 @@ def known_files(store: Store, scope: Scope, seen: Seen) -> Known:
     passed_on = {each.memory_id for each in left}
     had_text = {each.path for each in (*taken, *gone)}  # whatever this root found there before
     listed |= {file.path for file in own if not file.memory_id and file.path in had_text}
-    return Known(
+    return Overlap(
         files=[
             *(file for file in own if file.memory_id and file.memory_id not in passed_on),
             *(file for file in own if not file.memory_id and file.path not in had_text),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.audit import AuditPage, AuditQuery
 from memsweep.model.ids import is_own_id
-from memsweep.model.paging import Mark, cursor_after, mark_of
+from memsweep.model.paging import PageMark, cursor_after, mark_of
 from memsweep.model.plan import Kind, Verdict
 from memsweep.model.times import iso
 
@@ -44,7 +44,7 @@ def audit_page(store: Collector, asked: AuditQuery, limit: int, cursor: str | No
     mark = mark_of(cursor, listing)
     found = store.audit(limit + 1, replace(asked, before=mark and mark.key))
     page = found[:limit]
-    more = cursor_after(Mark(page[-1][0], 0, 0), listing) if found[limit:] else None
+    more = cursor_after(PageMark(page[-1][0], 0, 0), listing) if found[limit:] else None
     return AuditPage(tuple(event for _, event in page), more)
 
 

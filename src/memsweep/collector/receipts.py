@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.errors import NotFound
-from memsweep.model.paging import Mark, cursor_after, mark_of
+from memsweep.model.paging import PageMark, cursor_after, mark_of
 from memsweep.model.receipts import Held, ReceiptDetails, ReceiptPage, details_of
 
 if TYPE_CHECKING:
@@ -44,4 +44,4 @@ def receipts(
         model = rows.texts.model()
     size = model.dimension if model is not None else 0
     details = tuple(details_of(row, held.get(row.key, Held()), now, size, purge_days) for row in page)
-    return ReceiptPage(details, cursor_after(Mark(page[-1].key, 0, 0), _LISTINGS[holding]) if more else None)
+    return ReceiptPage(details, cursor_after(PageMark(page[-1].key, 0, 0), _LISTINGS[holding]) if more else None)

@@ -12,7 +12,7 @@ from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free, prune_order
 from memsweep.context.references import WeakLinks, read_references
 from memsweep.context.roots import Focus, Roots, compute_roots
-from memsweep.context.score import Parts, keep_score, score_parts
+from memsweep.context.score import ScoreParts, keep_score, score_parts
 from memsweep.context.supersede import OUTPUT_KINDS, Replacement, find_replacements
 from memsweep.context.weights import Weights
 from memsweep.errors import BadInput
@@ -151,7 +151,7 @@ class GCEngine:
     def candidate(
         self,
         segment: ContextSegment,
-        parts: Parts,
+        parts: ScoreParts,
         reachable: bool,
         replaced: Replacement | None,
         released: str | None = None,
@@ -179,7 +179,7 @@ def _joined(one: Mapping[str, tuple[str, ...]], other: Mapping[str, tuple[str, .
 
 
 def _reasons(
-    parts: Parts, reachable: bool, replaced: Replacement | None, released: str | None, tokens: int
+    parts: ScoreParts, reachable: bool, replaced: Replacement | None, released: str | None, tokens: int
 ) -> tuple[str, ...]:
     little = tokens >= LONG_TOKENS and parts.information < LITTLE_INFORMATION
     cold = parts.recency < COLD_RECENCY
@@ -199,7 +199,7 @@ def _weaknesses(reachable: bool, cold: bool, unreferenced: bool, little: bool) -
     return tuple(reason for reason, holds in found.items() if holds)
 
 
-def _action(segment: ContextSegment, parts: Parts, reachable: bool, replaced: Replacement | None) -> Action:
+def _action(segment: ContextSegment, parts: ScoreParts, reachable: bool, replaced: Replacement | None) -> Action:
     if replaced is not None and replaced.kind == "repeated" and not reachable:
         return "delete"
     important = reachable or parts.type >= IMPORTANT_TYPE_WORTH

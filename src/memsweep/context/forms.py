@@ -129,7 +129,7 @@ _ROLES: dict[str, Role] = {
 
 
 @dataclass(slots=True)
-class Piece:
+class MessagePiece:
     """A message without tools, or each call and each result of one, with the words beside it."""
 
     texts: list[str] = field(default_factory=list)
@@ -155,7 +155,7 @@ class Turn:
     """A message for the collector: its role, its pieces, the calls that it makes or answers."""
 
     role: Role
-    pieces: tuple[Piece, ...]
+    pieces: tuple[MessagePiece, ...]
 
     @cached_property
     def text(self) -> str:
@@ -212,7 +212,7 @@ def read_turn(message: Any) -> Turn:
     role = _ROLES.get(str(name))
     if role is None:
         raise BadInput(f"A message cannot have the role {name!r}.", hint=f"Known: {', '.join(_ROLES)}.")
-    pieces = [Piece(answers=str(answered))] if answered is not None else [Piece()]
+    pieces = [MessagePiece(answers=str(answered))] if answered is not None else [MessagePiece()]
     for block in (*_blocks(get("content")), get("refusal"), get("audio") and "[audio]"):
         if block is not None:
             _take(pieces, block)
@@ -262,21 +262,21 @@ def _blocks(content: Any) -> Iterator[Any]:
         yield content if isinstance(content, str) else json.dumps(content, ensure_ascii=False, default=str)
 
 
-def _take(pieces: list[Piece], block: Any) -> None:
+def _take(pieces: list[MessagePiece], block: Any) -> None:
     """Add a block to the piece it belongs to, or as a piece of its own."""
     kind = block.get("type") if isinstance(block, Mapping) else None
     if kind == "tool_use":
         _put(pieces, _call(block))
     elif kind == "tool_result":
         said, cost = _said(block.get("content"))
-        _put(pieces, Piece([said] if said else [], cost, answers=str(block.get("tool_use_id"))))
+        _put(pieces, MessagePiece([said] if said else [], cost, answers=str(block.get("tool_use_id"))))
     else:
         text, cost = _block_said(block)
         pieces[-1].texts += [text] if text else []
         pieces[-1].media_tokens += cost
 
 
-def _put(pieces: list[Piece], piece: Piece) -> None:
+def _put(pieces: list[MessagePiece], piece: MessagePiece) -> None:
     """Words before the first call or result belong to it."""
     if not pieces[-1].uses_tool:
         before = pieces.pop()
@@ -320,7 +320,7 @@ def _thought(block: Mapping[str, Any], kind: str) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def _call(call: Mapping[str, Any]) -> Piece:
+def _call(call: Mapping[str, Any]) -> MessagePiece:
     """A call, its name and arguments as an agent would write it."""
     function = call["function"] if isinstance(call.get("function"), Mapping) else call
     arguments = function.get("arguments", function.get("args", function.get("input", {})))
@@ -330,4 +330,4 @@ def _call(call: Mapping[str, Any]) -> Piece:
             arguments = json.loads(arguments)
     name = str(function.get("name", ""))
     inputs = arguments if isinstance(arguments, Mapping) else {}
-    return Piece([f"{name} {said}"], makes=str(call.get("id")), name=name, inputs=inputs)
+    return MessagePiece([f"{name} {said}"], makes=str(call.get("id")), name=name, inputs=inputs)

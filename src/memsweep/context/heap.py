@@ -18,7 +18,7 @@ from memsweep.context.references import WeakLinks
 from memsweep.context.roots import Focus
 from memsweep.context.stash import StashHit, StashIndex
 from memsweep.context.step import Limits
-from memsweep.context.steps import Judge, Leaving, Left, Strategy
+from memsweep.context.steps import Leaving, Left, Strategy, WindowJudge
 from memsweep.context.weights import Weights
 from memsweep.errors import AlreadyExists, NotFound
 from memsweep.model.segment import ContextSegment, Generation, require_aware
@@ -325,9 +325,9 @@ class ContextHeap:
     def _policy(self) -> Policy:
         return Policy(self.limits, self.focus)
 
-    def _judge(self, now: datetime) -> Judge:
+    def _judge(self, now: datetime) -> WindowJudge:
         require_aware(now, "now")
-        return Judge(self._engine, self._policy, now, self._lexicon, self._window.weak)
+        return WindowJudge(self._engine, self._policy, now, self._lexicon, self._window.weak)
 
     def _take_out(self, leaving: Leaving, why: str = "", refused: Mapping[str, str] | None = None) -> Left:
         self._window.stash([held for held, _ in leaving.stash])

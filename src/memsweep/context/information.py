@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import filterfalse
 from math import exp, log
 
-from memsweep.context.reading import CUE_LIMIT, Reader, Reading
+from memsweep.context.reading import CUE_LIMIT, Reading, TextReader
 from memsweep.context.weights import Weights
 from memsweep.model.segment import ContextSegment
 
@@ -21,7 +21,7 @@ class Lexicon:
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
-        self._reader = Reader()
+        self._reader = TextReader()
         self._segments_with: Counter[str] = Counter()
         self._segments_naming: Counter[str] = Counter()
         self._rows: dict[str, _Row] = {}

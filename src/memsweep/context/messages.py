@@ -10,7 +10,15 @@ from typing import Any
 
 from memsweep.context.beside import settled
 from memsweep.context.engine import GCEngine
-from memsweep.context.forms import Form, Piece, Turn, detect_form, merge_same_roles, read_turn, without_empty_texts
+from memsweep.context.forms import (
+    Form,
+    MessagePiece,
+    Turn,
+    detect_form,
+    merge_same_roles,
+    read_turn,
+    without_empty_texts,
+)
 from memsweep.context.plan import plan_to_free
 from memsweep.context.reads import place_in_file
 from memsweep.context.roots import Focus
@@ -178,7 +186,7 @@ def _judge(
     """Score every unit, and find what must stay beside it and which ones are the last that the budget has room for."""
     segments: list[ContextSegment] = []
     unit_of: dict[str, int] = {}
-    calls: dict[str, tuple[str, Piece]] = {}
+    calls: dict[str, tuple[str, MessagePiece]] = {}
     for number, unit in enumerate(units):
         for place in unit.places:
             for segment in _segments(place, turns[place], costs[place], unit, calls):
@@ -198,7 +206,7 @@ def _judge(
 
 
 def _segments(
-    place: int, turn: Turn, tokens: int, unit: _Unit, calls: dict[str, tuple[str, Piece]]
+    place: int, turn: Turn, tokens: int, unit: _Unit, calls: dict[str, tuple[str, MessagePiece]]
 ) -> Iterator[ContextSegment]:
     """A message as segments, one for each call and each result in it; every result is linked to its own call."""
     shares = _shares(tokens, turn.pieces)
@@ -223,7 +231,7 @@ def _segments(
         )
 
 
-def _shares(tokens: int, pieces: Sequence[Piece]) -> list[int]:
+def _shares(tokens: int, pieces: Sequence[MessagePiece]) -> list[int]:
     """Return the cost of each piece of a message, by its length; the last one has what is left."""
     ends = list(accumulate(len(piece.text) + 4 * piece.media_tokens for piece in pieces))
     upto = [0, *(tokens * end // max(1, ends[-1]) for end in ends[:-1]), tokens]

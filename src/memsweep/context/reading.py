@@ -98,7 +98,7 @@ class _Pieces(dict[str, str]):
         return self[text]
 
 
-class Reader:
+class TextReader:
     """Reads texts, piece by piece, through a memory of pieces."""
 
     def __init__(self) -> None:

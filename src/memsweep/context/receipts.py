@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from memsweep.context.choosing import plan_item
 from memsweep.context.plan import PruningPlan
 from memsweep.context.steps import Leaving, Left, gone
-from memsweep.context.transcripts import Compaction
+from memsweep.context.transcripts import SessionCompaction
 from memsweep.model.plan import PlanDraft, PlanItem, Totals
 from memsweep.model.text import counted
 from memsweep.model.window import Held
@@ -63,7 +63,7 @@ def take_out(
 
 
 def take_out_compacted(
-    window: OpenWindow, acting: Acting, compactions: Iterable[Compaction], known: Container[str]
+    window: OpenWindow, acting: Acting, compactions: Iterable[SessionCompaction], known: Container[str]
 ) -> Left:
     """Stash what the client dropped from its own window since the last reading; what is pinned here stays.
 

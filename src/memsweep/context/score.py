@@ -10,7 +10,7 @@ from memsweep.context.weights import Weights
 from memsweep.model.segment import ContextSegment
 
 
-class Parts(NamedTuple):
+class ScoreParts(NamedTuple):
     """The parts of `keep_score`; every part is in [0, 1], and redundancy is the one that lowers."""
 
     information: float
@@ -21,7 +21,7 @@ class Parts(NamedTuple):
     redundancy: float = 0.0
 
 
-def keep_score(parts: Parts, weights: Weights) -> float:
+def keep_score(parts: ScoreParts, weights: Weights) -> float:
     """The weighted mean of the parts, less what redundancy takes."""
     total = weights.information + weights.recency + weights.references + weights.type + weights.generation
     mean = (
@@ -55,9 +55,9 @@ def score_parts(
     strong: int = 0,
     weak: int = 0,
     redundancy: float = 0.0,
-) -> Parts:
+) -> ScoreParts:
     """Put the parts of one segment together."""
-    return Parts(
+    return ScoreParts(
         information=information,
         recency=recency_of(segment, weights, now=now),
         references=references_of(max(strong, segment.refcount), weak, weights),

@@ -19,13 +19,13 @@ from memsweep.context.policy import CONFIGURABLE, Policy, policy_of, updated_foc
 from memsweep.context.receipts import Acting, compaction_notes, load_plan, save_analysis, take_out, take_out_compacted
 from memsweep.context.roots import Roots
 from memsweep.context.step import due
-from memsweep.context.steps import Judge, Leaving
+from memsweep.context.steps import Leaving, WindowJudge
 from memsweep.context.transcripts import Transcript, read_session, tier_of
 from memsweep.errors import BadInput, NotFound, Unconfirmed
 from memsweep.model.gate import Gate
 from memsweep.model.ids import check_name
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
+from memsweep.model.paging import PageMark, cursor_after, mark_of, page_size
 from memsweep.model.segment import ContextSegment, PruningCandidate
 from memsweep.model.text import excerpt
 from memsweep.model.tokens import CountTokens
@@ -383,8 +383,8 @@ class ContextWindow(Generic[Mode]):
     def _acting(self) -> Acting:
         return Acting(self._tools.actor, self._tools.clock(), self._tools.new_id)
 
-    def _judge(self, policy: Policy, acting: Acting) -> Judge:
-        return Judge(self._engine, policy, acting.now)
+    def _judge(self, policy: Policy, acting: Acting) -> WindowJudge:
+        return WindowJudge(self._engine, policy, acting.now)
 
     def _config(self) -> Mapping[str, Any]:
         try:
@@ -464,7 +464,7 @@ def check_own_id(project_id: str, action: str) -> None:
 MOST_STASHED = 200
 
 
-def strip_window(window: OpenWindow, judge: steps.Judge, budget: int | None) -> WindowStrip:
+def strip_window(window: OpenWindow, judge: steps.WindowJudge, budget: int | None) -> WindowStrip:
     """The window as it is, judged for a budget: by default the soft limit."""
     state, limits = window.state, judge.policy.limits
     target = target_of(state.tokens, judge.policy, None, budget)
@@ -512,11 +512,11 @@ def _part(
 def stash_page(window: OpenWindow, limit: int, cursor: str | None) -> StashPage:
     page_size(limit, MOST_STASHED)
     listing = f"stash\0{window.project_id}"
-    after = mark_of(cursor, listing) or Mark(0, 0, window.state.stashed)
+    after = mark_of(cursor, listing) or PageMark(0, 0, window.state.stashed)
     found = window.stashed(after.key if cursor else None, limit + 1)
     shown = found[:limit]
     passed = after.passed + len(shown)
-    following = cursor_after(Mark(shown[-1].place, passed, after.total), listing) if len(found) > limit else None
+    following = cursor_after(PageMark(shown[-1].place, passed, after.total), listing) if len(found) > limit else None
     segments = tuple(held.segment for held in shown)
     origins = window.origins([segment.segment_id for segment in segments])
     return StashPage(segments, after.passed, max(after.total, passed), following, origins)

@@ -8,7 +8,7 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from memsweep.context.reading import Reader
+from memsweep.context.reading import TextReader
 from memsweep.model.segment import ContextSegment
 
 _K1 = 1.2
@@ -69,7 +69,7 @@ class StashIndex:
     """The words of stashed segments by place; one more or one less costs its own words only."""
 
     def __init__(self) -> None:
-        self._reader = Reader()
+        self._reader = TextReader()
         self._words: dict[int, Counter[str]] = {}
         self._places: dict[str, set[int]] = {}
         self._total_length = 0

@@ -52,7 +52,7 @@ class OpenSegments(choosing.KnownSegments, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Judge:
+class WindowJudge:
     """The judge of who stays: engine, limits, focus, time; and, if it is kept, the words of the whole session."""
 
     engine: GCEngine
@@ -86,7 +86,7 @@ TakeOut = Callable[[Leaving, str], Left]
 """Moves what leaves, and notes why in its own way."""
 
 
-def analyze(window: OpenSegments, judge: Judge, budget: int | None) -> tuple[Analysis, dict[str, Held]]:
+def analyze(window: OpenSegments, judge: WindowJudge, budget: int | None) -> tuple[Analysis, dict[str, Held]]:
     """Return what could go and why, with the rows behind it."""
     active = {held.segment.segment_id: held for held in window.active()}
     segments = [held.segment for held in active.values()]
@@ -95,7 +95,7 @@ def analyze(window: OpenSegments, judge: Judge, budget: int | None) -> tuple[Ana
 
 
 def fit(
-    window: OpenSegments, judge: Judge, budget: int, *, minor: bool = False
+    window: OpenSegments, judge: WindowJudge, budget: int, *, minor: bool = False
 ) -> tuple[PruningPlan, dict[str, Held], int]:
     """The plan after which the window fits the budget, the rows behind it, and the tokens before it."""
     if budget < 0:
@@ -106,7 +106,7 @@ def fit(
 
 
 def collect(
-    window: OpenSegments, judge: Judge, budget: int, take_out: TakeOut, why: str, *, minor: bool = False
+    window: OpenSegments, judge: WindowJudge, budget: int, take_out: TakeOut, why: str, *, minor: bool = False
 ) -> tuple[PruningPlan, Left]:
     """Stash what does not fit the budget; the rest grows older. A minor collection looks at the young only."""
     plan, active, _ = fit(window, judge, budget, minor=minor)
@@ -116,7 +116,7 @@ def collect(
     return plan, left
 
 
-def collect_if_due(window: OpenSegments, judge: Judge, new: int, take_out: TakeOut) -> Left:
+def collect_if_due(window: OpenSegments, judge: WindowJudge, new: int, take_out: TakeOut) -> Left:
     """The automatic part, after so many new segments: full near the hard limit, else a small step now and then."""
     limits, state = judge.policy.limits, window.state
     match due(limits, state.tokens, state.changes, new, state.full_from):
@@ -192,7 +192,7 @@ def gone(leaving: Sequence[tuple[Held, tuple[str, ...]]]) -> tuple[Gone, ...]:
     )
 
 
-def _small_step(window: OpenSegments, judge: Judge, take_out: TakeOut) -> Left:
+def _small_step(window: OpenSegments, judge: WindowJudge, take_out: TakeOut) -> Left:
     """Some of the young and a few of the old, judged by each other; above the soft limit, a small batch goes."""
     limits = judge.policy.limits
     examined = to_examine(limits, window.next_to_examine)
@@ -213,7 +213,7 @@ def _with_their_files(window: OpenSegments, examined: Sequence[Held]) -> dict[st
     return dict(sorted(everything.items(), key=lambda item: item[1].place))
 
 
-def _judge_few(window: OpenSegments, judge: Judge, examined: Mapping[str, Held]) -> list[PruningCandidate]:
+def _judge_few(window: OpenSegments, judge: WindowJudge, examined: Mapping[str, Held]) -> list[PruningCandidate]:
     segments = [held.segment for held in examined.values()]
     lexicon = judge.lexicon or Lexicon(judge.engine.weights)
     for segment in segments:

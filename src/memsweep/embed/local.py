@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.embed.meanings import Meanings
 from memsweep.embed.pieces import Pieces
-from memsweep.embed.weights import Weights
+from memsweep.embed.weights import ModelWeights
 from memsweep.errors import EmbedderError
 from memsweep.forking import new_lock
 from memsweep.model.workspace import EmbeddingModel
@@ -144,8 +144,8 @@ class LocalEmbedder:
         return np.frombuffer(self._weights.raw, np.float16).reshape(-1, self.model.dimension)
 
     @cached_property
-    def _weights(self) -> Weights:
-        return Weights.mapped(self._folder / _WEIGHTS)
+    def _weights(self) -> ModelWeights:
+        return ModelWeights.mapped(self._folder / _WEIGHTS)
 
 
 def _to_float32(halves: npt.NDArray[np.float16]) -> npt.NDArray[np.float32]:

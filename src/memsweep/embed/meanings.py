@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain, islice, repeat
 from operator import add
 
-from memsweep.embed.weights import Weights
+from memsweep.embed.weights import ModelWeights
 from memsweep.forking import new_lock
 from memsweep.numeric import compared, numpy_for
 
@@ -22,7 +22,7 @@ _VOCABULARY = 32_000
 class Meanings:
     """Vectors of words; those of words and texts met lately are kept. Safe to use from several threads."""
 
-    def __init__(self, tokens: Callable[[str], list[int]], weights: Weights) -> None:
+    def __init__(self, tokens: Callable[[str], list[int]], weights: ModelWeights) -> None:
         self._tokens, self._weights = tokens, weights
         self._lock = new_lock()
         self._forget()

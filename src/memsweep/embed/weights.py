@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Weights(NamedTuple):
+class ModelWeights(NamedTuple):
     """`raw` is a view of the mapped file."""
 
     raw: memoryview
     width: int
 
     @classmethod
-    def mapped(cls, file: Path) -> Weights:
+    def mapped(cls, file: Path) -> ModelWeights:
         with file.open("rb") as opened:
             whole = memoryview(mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ))
         (header_size,) = struct.unpack_from("<Q", whole)

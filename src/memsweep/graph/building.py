@@ -230,7 +230,7 @@ _Index = Mapping[str, Mapping[int, set[str]]]
 """Names by the word they begin with, then by length, the longest first."""
 
 
-class Span(NamedTuple):
+class NameSpan(NamedTuple):
     start: int
     end: int
     text: str
@@ -243,9 +243,9 @@ class NameFinder:
         self._exact = _index(exact)
         self._folded = _index(map(_lower, folded))
 
-    def spans(self, sentence: str) -> list[Span]:
+    def spans(self, sentence: str) -> list[NameSpan]:
         """Whole words only; from left to right, the longest first, none over another."""
-        found: list[Span] = []
+        found: list[NameSpan] = []
         low = _lower(sentence)
         at = 0
         for token in _TOKEN.finditer(sentence):
@@ -255,7 +255,7 @@ class NameFinder:
             size = _longest(self._exact.get(sentence[start:end]), sentence, start)
             if size := size or _longest(self._folded.get(low[start:end]), low, start):
                 at = start + size
-                found.append(Span(start, at, sentence[start:at]))
+                found.append(NameSpan(start, at, sentence[start:at]))
         return found
 
 

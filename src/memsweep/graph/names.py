@@ -9,7 +9,7 @@ from memsweep.errors import BadInput
 from memsweep.graph.validate import contradictions, may_contradict, superseded
 from memsweep.model.decay import Rates
 from memsweep.model.graph import EntityPage, FactCount, NamedEntities
-from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
+from memsweep.model.paging import PageMark, cursor_after, mark_of, page_size
 from memsweep.model.text import name_key, refuse_lone_surrogate
 from memsweep.model.validity import holds
 from memsweep.model.whole_graph import Doubt
@@ -34,13 +34,13 @@ def list_entities(
     """A page goes on from the name of the last one, whatever was added or removed meanwhile."""
     page_size(limit, MOST_LISTED)
     listing = f"entities\0{asked}"
-    after = mark_of(cursor, listing) or Mark(0, 0, store.count_named(asked))
+    after = mark_of(cursor, listing) or PageMark(0, 0, store.count_named(asked))
     name, _, kind = after.name.partition(_BETWEEN)
     found = store.named(asked, (name, kind) if cursor else None, limit + 1, rates, now)
     shown, passed = found[:limit], after.passed + len(found[:limit])
     following = None
     if len(found) > limit:
-        following = cursor_after(Mark(0, passed, after.total, _BETWEEN.join(shown[-1][0])), listing)
+        following = cursor_after(PageMark(0, passed, after.total, _BETWEEN.join(shown[-1][0])), listing)
     return EntityPage(tuple(each for _, each in shown), after.passed, max(after.total, passed), following)
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.errors import MemsweepError, NotFound
 from memsweep.hooks.event import DRAIN, Event, edited_files
 from memsweep.hooks.files import HookFiles, SpoolEntry
-from memsweep.hooks.session import OpenApp, Session, own_app
+from memsweep.hooks.session import HookSession, OpenApp, own_app
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -144,7 +144,7 @@ def _is_done(
     from memsweep.hooks import listening, starting
 
     event = Event(DRAIN, entry.client, entry.session, entry.folder, entry.transcript)
-    session = Session.opened(settings, files, event, open_app)
+    session = HookSession.opened(settings, files, event, open_app)
     try:
         if not files.is_on(session.app.workspace_id):
             return True

@@ -24,14 +24,14 @@ _MOST_SECONDS = 86_400
 """Some of what is told depends on the day: what holds, what has begun to hold."""
 
 
-class Place(NamedTuple):
+class BriefingPlace(NamedTuple):
     """The workspace of a folder, and all that its briefing is made of, as a text to compare."""
 
     workspace_id: str
     made_of: str
 
 
-class Known(NamedTuple):
+class KnownBriefing(NamedTuple):
     """The memory of a project for any session: lines, and the dates of its newest memories."""
 
     lines: list[str]
@@ -40,14 +40,14 @@ class Known(NamedTuple):
     """When the first of what is told has expired."""
 
 
-def place_of(settings: Settings, folder: str) -> Place | None:
+def place_of(settings: Settings, folder: str) -> BriefingPlace | None:
     """At a glance; None where that is not enough."""
 
-    def look(resolver: Resolver, glance: Glance) -> Place:
+    def look(resolver: Resolver, glance: Glance) -> BriefingPlace:
         own = resolver.place.workspace_id
         revisions = glance.revision(own), glance.revision(settings.personal)
         parts = (memsweep.__version__, *revisions, settings.quarantine, settings.hooks.quarantine)
-        return Place(own, repr(parts))
+        return BriefingPlace(own, repr(parts))
 
     try:
         return at_a_glance(settings, folder, look)
@@ -55,12 +55,12 @@ def place_of(settings: Settings, folder: str) -> Place | None:
         return None
 
 
-def keep(files: HookFiles, place: Place, known: Known, now: float) -> None:
+def keep(files: HookFiles, place: BriefingPlace, known: KnownBriefing, now: float) -> None:
     """For the next session; `place` is as it was before all of this was read."""
     files.keep_session(_name(place), "briefing", {"made_of": place.made_of, "at": now, **known._asdict()})
 
 
-def recall(files: HookFiles, place: Place, now: float) -> Known | None:
+def recall(files: HookFiles, place: BriefingPlace, now: float) -> KnownBriefing | None:
     """Return the kept briefing, if it would be the same by now."""
     state = files.session(_name(place), "briefing")
     lines, dates, at, until = (state.get(name) for name in ("lines", "dates", "at", "until"))
@@ -68,8 +68,8 @@ def recall(files: HookFiles, place: Place, now: float) -> Known | None:
         return None
     if not isinstance(lines, list) or not isinstance(dates, list) or not isinstance(until, float) or now >= until:
         return None
-    return Known([str(line) for line in lines], [date for date in dates if isinstance(date, float)], until)
+    return KnownBriefing([str(line) for line in lines], [date for date in dates if isinstance(date, float)], until)
 
 
-def _name(place: Place) -> str:
+def _name(place: BriefingPlace) -> str:
     return f"workspace {place.workspace_id}"

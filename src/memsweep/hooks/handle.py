@@ -9,7 +9,7 @@ from typing import Any
 from memsweep.hooks import background
 from memsweep.hooks.event import DRAIN, Event, is_left_for_later
 from memsweep.hooks.files import HookFiles
-from memsweep.hooks.session import OpenApp, Session, own_app
+from memsweep.hooks.session import HookSession, OpenApp, own_app
 from memsweep.model.frozen import replace
 from memsweep.settings import Settings
 
@@ -36,7 +36,7 @@ def handle(event: Event, settings: Settings, open_app: OpenApp = own_app) -> tup
         return None, "nothing to do"
     if event.name == "SessionStart" and (ready := _ready(event, settings, files)) is not None:
         return ready
-    session = Session.opened(settings, files, event, open_app)
+    session = HookSession.opened(settings, files, event, open_app)
     try:
         if not files.is_on(session.app.workspace_id):
             return None, "off here"
@@ -73,7 +73,7 @@ def _ready(event: Event, settings: Settings, files: HookFiles) -> tuple[Answer, 
     return None if text is None else _context(text)
 
 
-def _session_start(session: Session) -> tuple[Answer, str]:
+def _session_start(session: HookSession) -> tuple[Answer, str]:
     from memsweep.hooks import starting
 
     background.catch_up(session.app.settings, session.files, session.event, session.open_app)
@@ -82,13 +82,13 @@ def _session_start(session: Session) -> tuple[Answer, str]:
     return _context(starting.briefing(session))
 
 
-def _prompt(session: Session) -> tuple[Answer, str]:
+def _prompt(session: HookSession) -> tuple[Answer, str]:
     from memsweep.hooks.prompting import recalled
 
     return _context(recalled(session))
 
 
-def _tool_used(session: Session) -> tuple[Answer, str]:
+def _tool_used(session: HookSession) -> tuple[Answer, str]:
     from memsweep.hooks.shrinking import shrunk
 
     answer = shrunk(session)
@@ -99,7 +99,7 @@ def _context(text: str) -> tuple[Answer, str]:
     return ({"additionalContext": text}, f"{len(text)} characters") if text else (None, "nothing to say")
 
 
-_STEPS: Mapping[str, Callable[[Session], tuple[Answer, str]]] = {
+_STEPS: Mapping[str, Callable[[HookSession], tuple[Answer, str]]] = {
     "SessionStart": _session_start,
     "UserPromptSubmit": _prompt,
     "PostToolUse": _tool_used,

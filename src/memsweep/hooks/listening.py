@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from memsweep.context.transcripts import read_session, tier_of
 from memsweep.errors import BadInput, Conflict, NotFound
-from memsweep.hooks.session import Session
+from memsweep.hooks.session import HookSession
 from memsweep.model.injected import without_injected
 from memsweep.model.tokens import estimate_tokens
 from memsweep.regular import open_regular
@@ -37,7 +37,7 @@ class _Slice(NamedTuple):
     is_last: bool
 
 
-def take_in(session: Session, until: int | None = None, *, again: bool = False, last_try: bool = False) -> bool:
+def take_in(session: HookSession, until: int | None = None, *, again: bool = False, last_try: bool = False) -> bool:
     """Take the next lines of the transcript in; False at its end, or at `until`.
 
     Where they end is kept after they were learned: after a crash in between they are read `again`. At the last try only
@@ -65,7 +65,7 @@ def take_in(session: Session, until: int | None = None, *, again: bool = False, 
 
 
 def _remember(
-    session: Session, lines: str, bookmark: dict[str, Any], state: dict[str, Any], learned: Collection[str]
+    session: HookSession, lines: str, bookmark: dict[str, Any], state: dict[str, Any], learned: Collection[str]
 ) -> int:
     """Remember the decisions of new lines; return how many memories of this session there are now."""
     done, most = _count(state.get("remembered")), session.app.settings.hooks.memories_a_session
@@ -160,27 +160,27 @@ _ABOUT_NOW = re.compile(
 _ORDER = ("remember", "decision", "rule", "correction", "preference")
 
 
-class Found(NamedTuple):
+class FoundDecision(NamedTuple):
     """A sentence that is worth a memory, and why."""
 
     kind: str
     text: str
 
 
-def find_decisions(texts: Iterable[str], most: int) -> list[Found]:
+def find_decisions(texts: Iterable[str], most: int) -> list[FoundDecision]:
     """The `most` clearest of them: what was asked to be remembered first, then as they were said."""
     found = dict.fromkeys(each for text in texts for each in _in_text(text))
     return sorted(found, key=lambda each: _ORDER.index(each.kind))[:most]
 
 
-def _in_text(text: str) -> Iterator[Found]:
+def _in_text(text: str) -> Iterator[FoundDecision]:
     prose = _QUOTED.sub("", _FENCED.sub("\n", without_injected(text)))
     for raw in _SENTENCE.split(prose):
         sentence = " ".join(raw.split()).strip("-*• ")
         if _LEAST_CHARS <= len(sentence) <= _MOST_CHARS and len(sentence.split()) >= _LEAST_WORDS:
             kind = _kind_of(sentence)
             if kind is not None:
-                yield Found(kind, sentence)
+                yield FoundDecision(kind, sentence)
 
 
 def _kind_of(sentence: str) -> str | None:

@@ -33,14 +33,14 @@ def own_app(settings: Settings, origin: Origin, project: str) -> App:
 
 
 @frozen
-class Session:
+class HookSession:
     app: App
     files: HookFiles
     event: Event
     open_app: OpenApp
 
     @classmethod
-    def opened(cls, settings: Settings, files: HookFiles, event: Event, open_app: OpenApp) -> Session:
+    def opened(cls, settings: Settings, files: HookFiles, event: Event, open_app: OpenApp) -> HookSession:
         """Open the session. A person's words there are a person's; the client's own name and session are known."""
         from memsweep.model.origin import Origin
 

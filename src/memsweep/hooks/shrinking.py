@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from memsweep.hooks.session import Session
+from memsweep.hooks.session import HookSession
 
 _SHARE_OF_THE_END = 3
 """A third of what is shown is the end: that is where errors stand."""
 
 
-def shrunk(session: Session) -> dict[str, Any] | None:
+def shrunk(session: HookSession) -> dict[str, Any] | None:
     """The output in the tool's own shape, if it is on and the output is that long. Stored before it is cut."""
     most = session.app.settings.hooks.shrink_output_chars
     event = session.event

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memsweep.clock import new_id
 from memsweep.errors import NotFound
 from memsweep.hooks import briefing_cache
-from memsweep.hooks.session import Session
+from memsweep.hooks.session import HookSession
 from memsweep.model.frozen import replace
 from memsweep.model.injected import injected, without_injected
 from memsweep.model.listing import MOST_LISTED
@@ -42,7 +42,7 @@ MOST_CHARS = 9_500
 """Clients cut what a hook says at 10,000 characters."""
 
 
-def briefing(session: Session) -> str:
+def briefing(session: HookSession) -> str:
     """Return the project's memory; the same bytes for the whole session, so that prompt caches hold."""
     settings, files, event = session.app.settings, session.files, session.event
     now = session.app.clock().timestamp()
@@ -52,7 +52,7 @@ def briefing(session: Session) -> str:
 
 
 def briefing_at_a_glance(
-    settings: Settings, files: HookFiles, event: Event, place: briefing_cache.Place, now: float
+    settings: Settings, files: HookFiles, event: Event, place: briefing_cache.BriefingPlace, now: float
 ) -> str | None:
     """The same, if it is ready; None where it has to be made."""
     if (before := _shown_before(files, event, now)) is not None:
@@ -61,7 +61,7 @@ def briefing_at_a_glance(
     return None if known is None else _fitted_briefing(files, event, place.workspace_id, known, settings, now)
 
 
-def prepared(session: Session) -> briefing_cache.Known:
+def prepared(session: HookSession) -> briefing_cache.KnownBriefing:
     """Return the briefing for any session now; kept for the next one."""
     place = briefing_cache.place_of(
         session.app.settings, session.event.folder
@@ -82,7 +82,12 @@ def _shown_before(files: HookFiles, event: Event, now: float) -> str | None:
 
 
 def _fitted_briefing(
-    files: HookFiles, event: Event, workspace_id: str, known: briefing_cache.Known, settings: Settings, now: float
+    files: HookFiles,
+    event: Event,
+    workspace_id: str,
+    known: briefing_cache.KnownBriefing,
+    settings: Settings,
+    now: float,
 ) -> str:
     lines = [*known.lines, *_since(files, workspace_id, known.dates, now)] if known.lines else []
     text = _fitted(lines, settings.hooks.briefing_tokens * 4)
@@ -91,7 +96,7 @@ def _fitted_briefing(
     return text
 
 
-def after_compaction(session: Session) -> str:
+def after_compaction(session: HookSession) -> str:
     """Of what the client had, what the collector would keep in a window of the size of one answer."""
     lost = session.state("transcript").get("before_compaction")
     if not isinstance(lost, list) or not lost:
@@ -109,12 +114,12 @@ def after_compaction(session: Session) -> str:
     return _fitted([head, *lines], MOST_CHARS)
 
 
-def _known(session: Session) -> briefing_cache.Known:
+def _known(session: HookSession) -> briefing_cache.KnownBriefing:
     """Return the briefing's lines: a person's words first, by their kind, then the conclusions of agents."""
     memory = session.memory
     stats = memory.stats()
     if not stats.total_memories and not stats.total_entities:
-        return briefing_cache.Known([], [])
+        return briefing_cache.KnownBriefing([], [])
     graph = memory.briefing(limit=_LOOKED_AT).graph if stats.total_relations else None
     lines = [
         f"This project's memory (memsweep): {counted(stats.total_memories, 'memory', 'memories')}.",
@@ -140,10 +145,10 @@ def _known(session: Session) -> briefing_cache.Known:
         expiring = memory.memories(state="expiring", limit=MOST_LISTED)
         ends += [each.expires_at for each in expiring.memories] + [session.app.clock()] * bool(expiring.next_cursor)
     until = min((end.timestamp() for end in ends if end is not None), default=inf)
-    return briefing_cache.Known(lines, [each.created_at.timestamp() for each in notes], until)
+    return briefing_cache.KnownBriefing(lines, [each.created_at.timestamp() for each in notes], until)
 
 
-def _tagged(session: Session, kind: str, **asked: str) -> list[Passage]:
+def _tagged(session: HookSession, kind: str, **asked: str) -> list[Passage]:
     page = session.memory.search("", filters={"tags": [kind], **asked}, limit=2 * _OF_EACH)
     return [hit.passage for hit in page.hits]
 

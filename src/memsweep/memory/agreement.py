@@ -28,7 +28,7 @@ from memsweep.memory.agreement_words import (
     UNITS,
     UNKNOWN_SUBJECTS,
 )
-from memsweep.model.likeness import Comparable, Token, comparable, differences, nearly_same, outline
+from memsweep.model.likeness import Comparable, WordToken, comparable, differences, nearly_same, outline
 
 Kind = Literal["repeats", "contradicts"]
 _FEWEST = 3
@@ -195,7 +195,7 @@ def contradict(new: Sequence[Word], old: Sequence[Word]) -> bool:
     return _one_denies(new, old) or _another_value(new, old) or _prefers_the_other(new, old)
 
 
-def _words(token: Token, text: str) -> Iterator[Word]:
+def _words(token: WordToken, text: str) -> Iterator[Word]:
     key = token.key
     if key.endswith("n't") or key == "cannot":
         yield _plain(_stem({"can't": "can", "won't": "will"}.get(key, key.removesuffix("n't").removesuffix("not"))))

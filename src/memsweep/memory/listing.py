@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memsweep.errors import BadInput
 from memsweep.model.frozen import replace
 from memsweep.model.listing import MOST_LISTED, STATES, ListedMemory, ListFilters, MemoryPage, State
-from memsweep.model.paging import Mark, cursor_after, mark_of, page_size
+from memsweep.model.paging import PageMark, cursor_after, mark_of, page_size
 from memsweep.model.quarantine import Quarantine
 from memsweep.model.search import FILTERS, KINDS, Filters, Kind, Passage, make_filters
 from memsweep.model.times import has_expired
@@ -49,12 +49,12 @@ def list_memories(
     page_size(limit, MOST_LISTED)
     listing = f"memories\0{asked}"
     asked = replace(asked, back=quarantine.held_back(now))
-    after = mark_of(cursor, listing) or Mark(0, 0, store.count(asked))
+    after = mark_of(cursor, listing) or PageMark(0, 0, store.count(asked))
     found = store.memories(asked, after.key or None, limit + 1)
     keys = list(found)[:limit]
     shown = tuple(_judged(each, quarantine, now) for key in keys if (each := found[key]) is not None)
     passed = after.passed + len(keys)
-    following = cursor_after(Mark(keys[-1], passed, after.total), listing) if len(found) > limit else None
+    following = cursor_after(PageMark(keys[-1], passed, after.total), listing) if len(found) > limit else None
     return MemoryPage(shown, after.passed, max(after.total, passed), following, len(keys) - len(shown))
 
 

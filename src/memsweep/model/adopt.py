@@ -16,7 +16,7 @@ FindingKind = Literal[
 Action = Literal["remove", "drop_entry", "add_entry", "move"]
 
 
-class Place(NamedTuple):
+class NotePlace(NamedTuple):
     """A file of a client: the store that it is in, and its path below that, with slashes."""
 
     store: str
@@ -24,13 +24,13 @@ class Place(NamedTuple):
 
 
 class ClientFile(NamedTuple):
-    place: Place
+    place: NotePlace
     data: bytes
     changed_at: float
     """Seconds since 1970, as the disk says."""
 
 
-class Project(NamedTuple):
+class ClientProject(NamedTuple):
     """The folder that a store belongs to, as far as that is known."""
 
     folder: str = ""
@@ -45,7 +45,7 @@ class ClientStore:
     """One memory folder of a client, as it was read."""
 
     name: str
-    project: Project
+    project: ClientProject
     files: tuple[ClientFile, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
     """What is there and was not read, and why: links, pipes, files that are too large. "" is the folder itself."""
@@ -54,7 +54,7 @@ class ClientStore:
 class Need(NamedTuple):
     """A condition of a change: the file must still have this content."""
 
-    place: Place
+    place: NotePlace
     digest: str
 
 
@@ -64,8 +64,8 @@ class Item:
 
     kind: FindingKind
     action: Action
-    place: Place
-    beside: Place | None = None
+    place: NotePlace
+    beside: NotePlace | None = None
     line: str = ""
     """The line of the index that goes, or the one that is added."""
     details: tuple[str, ...] = ()
@@ -73,12 +73,12 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class NoteFinding:
     """Something to look at, which no apply touches."""
 
     kind: FindingKind
-    place: Place
-    beside: Place | None = None
+    place: NotePlace
+    beside: NotePlace | None = None
     details: tuple[str, ...] = ()
 
 
@@ -89,13 +89,13 @@ class ClientPlan:
     made_at: datetime
     expires_at: datetime
     items: tuple[Item, ...]
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[NoteFinding, ...] = ()
 
 
 class FileChange(NamedTuple):
     """A file before and after, by digests."""
 
-    place: Place
+    place: NotePlace
     before: str
     after: str
 
@@ -115,7 +115,7 @@ class ClientReceipt:
 class LostFile(NamedTuple):
     """A file that somebody else deleted, of which the mirror has the bytes."""
 
-    place: Place
+    place: NotePlace
     digest: str
     size: int
     lost_at: datetime
@@ -134,7 +134,7 @@ class FileVersion(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ClientLook:
     """A client's memory: its stores, the files that others deleted, and what could be done."""
 
     client: str
@@ -148,7 +148,7 @@ class Look:
 
 
 class Skipped(NamedTuple):
-    place: Place
+    place: NotePlace
     reason: str
 
 

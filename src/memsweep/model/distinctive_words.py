@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from memsweep.model.likeness import Comparable, Token
+from memsweep.model.likeness import Comparable, WordToken
 
 _LONGEST_WORD = 40  # in letters; what is longer may have been cut
 _MOST_TOGETHER = 4  # words that are asked for at once; more make a question no sharper
-_NO_TOKEN = Token("", "", False)
+_NO_TOKEN = WordToken("", "", False)
 # Letters that are written in no other way but as capitals: Cyrillic, Hebrew, Arabic.
 _SPACED = re.compile(r"[\u0430-\u0438\u043a-\u044f\u0454\u0456]+|[\u05d0-\u05ea]+|[\u0627-\u063a\u0641-\u064a]+")
 _UNSPACED = re.compile(r"[\u3041-\u3094\u30a1-\u30fa\u4e00-\u9fa5]+")  # the Japanese syllabaries, Han

@@ -25,7 +25,7 @@ _CONTEXT = 3
 Run = tuple[str, ...]
 
 
-class Token(NamedTuple):
+class WordToken(NamedTuple):
     """A word or a sign: as it is compared, as it is written, and whether a fact may hang on it."""
 
     key: str
@@ -39,7 +39,7 @@ class Comparable(NamedTuple):
     words: tuple[str, ...]
     facts: tuple[str, ...]
     runs: frozenset[Run]
-    tokens: tuple[Token, ...]
+    tokens: tuple[WordToken, ...]
 
 
 # Inside a word they are a difference: the full text ends a word there, and would not find it again.
@@ -171,7 +171,7 @@ def _common(left: Run, right: Run) -> int:
     return next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), min(len(left), len(right)))
 
 
-def _is_inflected(left: Sequence[Token], right: Sequence[Token]) -> bool:
+def _is_inflected(left: Sequence[WordToken], right: Sequence[WordToken]) -> bool:
     """The same ordinary words in another form: deploy, deploys, deployed."""
     return len(left) == len(right) and all(
         a.raw.islower() and b.raw.islower() and _stem(a.key) == _stem(b.key) for a, b in zip(left, right, strict=True)
@@ -183,7 +183,7 @@ def _stem(word: str) -> str:
     return word.removesuffix(ending)
 
 
-def _excerpt(tokens: Sequence[Token], first: int, last: int) -> str:
+def _excerpt(tokens: Sequence[WordToken], first: int, last: int) -> str:
     around = range(max(0, first - _CONTEXT), min(len(tokens), last + _CONTEXT))
     if first == last and not around:
         return ""
@@ -191,7 +191,7 @@ def _excerpt(tokens: Sequence[Token], first: int, last: int) -> str:
     return f"{'… ' if around.start else ''}{said}{' …' if around.stop < len(tokens) else ''}"
 
 
-def _without_articles(tokens: Sequence[Token]) -> Iterator[Token]:
+def _without_articles(tokens: Sequence[WordToken]) -> Iterator[WordToken]:
     """A "the" before an ordinary word; before a name it may be a part of that."""
     for at, token in enumerate(tokens):
         after = tokens[at + 1].raw if at + 1 < len(tokens) else ""
@@ -199,7 +199,7 @@ def _without_articles(tokens: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text: str) -> Iterator[WordToken]:
     text = _visible(text)
     shape = _shape(text)
     begins = True
@@ -214,7 +214,7 @@ def _tokens(text: str) -> Iterator[Token]:
             continue
         sign = _kept_sign(piece, text[: found.start()][-1:], text[found.end() :][:1], begins)
         if sign:
-            yield Token(sign, piece, True)
+            yield WordToken(sign, piece, True)
         begins = begins or not _ENDS_SENTENCE.isdisjoint(piece)
 
 
@@ -231,9 +231,9 @@ def _is_word(letter: str) -> bool:
 
 
 @lru_cache(maxsize=4096)  # texts that are compared have most of their words in common
-def _word(raw: str, begins_sentence: bool) -> Token:
+def _word(raw: str, begins_sentence: bool) -> WordToken:
     key = _key(raw)
-    return Token(key, raw, _is_fact(raw, key, begins_sentence))
+    return WordToken(key, raw, _is_fact(raw, key, begins_sentence))
 
 
 def _key(raw: str) -> str:

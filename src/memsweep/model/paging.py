@@ -17,7 +17,7 @@ _MARK = struct.Struct(">QLL")
 _MOST = 2**32 - 1
 
 
-class Mark(NamedTuple):
+class PageMark(NamedTuple):
     """The last row of a page, by its key; how many rows came up to it, and how many there were in all."""
 
     key: int
@@ -51,19 +51,19 @@ def offset_of(cursor: str | None, listing: str) -> int:
     return int.from_bytes(_read(cursor, 4, listing), "big") if cursor else 0
 
 
-def cursor_after(mark: Mark, listing: str) -> str:
+def cursor_after(mark: PageMark, listing: str) -> str:
     """The cursor of the page that follows a row, whatever is added or removed meanwhile."""
     numbers = _MARK.pack(mark.key, min(mark.passed, _MOST), min(mark.total, _MOST))
     return _written(numbers + mark.name.encode("utf-8", "surrogatepass"), listing)
 
 
-def mark_of(cursor: str | None, listing: str) -> Mark | None:
+def mark_of(cursor: str | None, listing: str) -> PageMark | None:
     """The row that a page follows; a cursor of another listing is refused."""
     if not cursor:
         return None
     raw = _read(cursor, _MARK.size, listing, and_more=True)
     key, passed, total = _MARK.unpack(raw[: _MARK.size])
-    return Mark(key, passed, total, raw[_MARK.size :].decode("utf-8", "replace"))
+    return PageMark(key, passed, total, raw[_MARK.size :].decode("utf-8", "replace"))
 
 
 def _written(place: bytes, listing: str) -> str:

@@ -8,15 +8,15 @@ from typing import Any
 from memsweep.model.adopt import (
     ABSENT,
     Applied,
+    ClientLook,
     ClientStore,
     FileChange,
     FileVersion,
-    Finding,
     Item,
-    Look,
     LostFile,
     MirrorPurged,
-    Place,
+    NoteFinding,
+    NotePlace,
 )
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
@@ -56,7 +56,7 @@ class VersionsAnswer(TypedDict):
     versions: list[dict[str, Any]]
 
 
-def looked(look: Look) -> AdoptAnswer:
+def looked(look: ClientLook) -> AdoptAnswer:
     plan = look.plan
     return {
         "client": look.client,
@@ -88,7 +88,7 @@ def changed(result: Applied, done: str) -> ChangedAnswer:
     }
 
 
-def versions(rows: Sequence[tuple[Place, FileVersion]]) -> VersionsAnswer:
+def versions(rows: Sequence[tuple[NotePlace, FileVersion]]) -> VersionsAnswer:
     return {
         "versions": [
             {
@@ -114,7 +114,7 @@ def mirror_purged(result: MirrorPurged) -> MirrorPurgedAnswer:
     }
 
 
-def why(item: Item | Finding) -> str:
+def why(item: Item | NoteFinding) -> str:
     """The reason of a finding, in a sentence."""
     beside = item.beside.name if item.beside else ""
     match item.kind:
@@ -137,7 +137,7 @@ def why(item: Item | Finding) -> str:
             return item.details[0]
 
 
-def _stranded(item: Item | Finding) -> str:
+def _stranded(item: Item | NoteFinding) -> str:
     folder = item.details[0] or "an unknown folder"
     if not isinstance(item, Item):
         return f"its folder {folder} is gone, and its repository is not known"
@@ -147,7 +147,7 @@ def _stranded(item: Item | Finding) -> str:
     return f"no session reads the memory of {folder}, and {goal} is the same"
 
 
-def _contradiction(item: Item | Finding, beside: str) -> str:
+def _contradiction(item: Item | NoteFinding, beside: str) -> str:
     pairs = [f"{redacted(mine)[0]!r} and {redacted(yours)[0]!r}" for mine, yours in _pairs(item.details)]
     return f"contradicts {beside}" + (f": {'; '.join(pairs)}" if pairs else "")
 
@@ -156,7 +156,7 @@ def _pairs(flat: Sequence[str]) -> list[tuple[str, str]]:
     return list(zip(flat[::2], flat[1::2], strict=False))
 
 
-def _summary(look: Look) -> str:
+def _summary(look: ClientLook) -> str:
     many = counted(look.files, "file")
     said = [f"{many} in {counted(len(look.stores), 'memory folder')}"]
     if look.mirrored:
@@ -186,15 +186,15 @@ def _item(item: Item) -> dict[str, Any]:
     return {"kind": item.kind, "action": item.action, **_place(item.place), **_beside(item), "why": why(item)}
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
+def _finding(finding: NoteFinding) -> dict[str, Any]:
     return {"kind": finding.kind, **_place(finding.place), **_beside(finding), "why": why(finding)}
 
 
-def _beside(each: Item | Finding) -> dict[str, Any]:
+def _beside(each: Item | NoteFinding) -> dict[str, Any]:
     return {"beside": _place(each.beside)} if each.beside else {}
 
 
-def _place(place: Place) -> dict[str, str]:
+def _place(place: NotePlace) -> dict[str, str]:
     return {"store": place.store, "name": place.name}
 
 

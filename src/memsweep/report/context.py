@@ -30,13 +30,13 @@ _MOST_LISTED = 50
 """More than these would crowd the window that was swept; the counts are those of all."""
 
 
-class TokensAnswer(TypedDict):
+class TokenCountAnswer(TypedDict):
     tokens_before: int
     tokens_after: int
     counted_by: str
 
 
-class AddedAnswer(TokensAnswer):
+class AddedAnswer(TokenCountAnswer):
     segment_ids: list[str]
     known: list[str]
     stashed: list[dict[str, Any]]
@@ -44,7 +44,7 @@ class AddedAnswer(TokensAnswer):
     notes: list[str]
 
 
-class AnalyzedAnswer(TokensAnswer):
+class AnalyzedAnswer(TokenCountAnswer):
     usage: dict[str, Any]
     candidates: list[dict[str, Any]]
     plan_id: str | None
@@ -53,7 +53,7 @@ class AnalyzedAnswer(TokensAnswer):
     message: str
 
 
-class PrunedAnswer(TokensAnswer):
+class PrunedAnswer(TokenCountAnswer):
     stashed: list[dict[str, Any]]
     deleted: list[dict[str, Any]]
     refused: list[dict[str, str]]
@@ -61,29 +61,29 @@ class PrunedAnswer(TokensAnswer):
     message: str
 
 
-class PinnedAnswer(TokensAnswer):
+class PinnedAnswer(TokenCountAnswer):
     segment_ids: list[str]
     texts: dict[str, str]
     pinned: bool
     refused: list[dict[str, str]]
 
 
-class ConfiguredAnswer(TokensAnswer):
+class ConfiguredAnswer(TokenCountAnswer):
     config: dict[str, Any]
 
 
-class FoundAnswer(TokensAnswer):
+class StashSearchAnswer(TokenCountAnswer):
     results: list[dict[str, Any]]
     stash_size: int
 
 
-class RestoredAnswer(TokensAnswer):
+class WindowRestoredAnswer(TokenCountAnswer):
     restored: list[dict[str, Any]]
     refused: list[dict[str, str]]
     message: str
 
 
-class CompressedAnswer(TokensAnswer):
+class CompressedAnswer(TokenCountAnswer):
     summary_id: str | None
     stashed: list[dict[str, Any]]
     refused: list[dict[str, str]]
@@ -95,7 +95,7 @@ class WindowsAnswer(TypedDict):
     windows: list[dict[str, Any]]
 
 
-class WorkingSetAnswer(TokensAnswer):
+class WorkingSetAnswer(TokenCountAnswer):
     segments: list[dict[str, Any]]
     left_out: int
     shortfall: int
@@ -159,7 +159,7 @@ def configured(result: Configured) -> ConfiguredAnswer:
     return {"config": dict(result.config), **_tokens(result.change)}
 
 
-def found(result: StashFound) -> FoundAnswer:
+def found(result: StashFound) -> StashSearchAnswer:
     return {
         "results": [
             {**_hit(segment, score, segment.segment_id in result.beside), **_from(segment, result.origins)}
@@ -170,7 +170,7 @@ def found(result: StashFound) -> FoundAnswer:
     }
 
 
-def restored(result: Swept) -> RestoredAnswer:
+def restored(result: Swept) -> WindowRestoredAnswer:
     added = result.change.tokens_after - result.change.tokens_before
     return {
         "restored": [{**_segment(segment), **_from(segment, result.origins)} for segment in result.restored],
@@ -204,7 +204,7 @@ def working_set(result: WorkingSet) -> WorkingSetAnswer:
     }
 
 
-def _tokens(change: WindowChange) -> TokensAnswer:
+def _tokens(change: WindowChange) -> TokenCountAnswer:
     return {
         "tokens_before": change.tokens_before,
         "tokens_after": change.tokens_after,

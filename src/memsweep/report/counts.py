@@ -10,7 +10,7 @@ from memsweep.model.text import counted, listed
 _ONE = {"memories": "memory", "entities": "entity"}
 
 
-class Counts(Protocol):
+class ItemCounts(Protocol):
     """The totals of a plan, a receipt, an undo or a purge."""
 
     @property
@@ -25,7 +25,7 @@ class Counts(Protocol):
     def segments(self) -> int: ...
 
 
-def amount(counts: Counts, workspaces: int = 0, revisions: int = 0) -> str:
+def amount(counts: ItemCounts, workspaces: int = 0, revisions: int = 0) -> str:
     """Return all counts above zero in words: `1 memory, 2 entities and 1 relation`; empty where there is nothing.
 
     The chunks of a memory go with it, so they are named only where they go alone.
@@ -53,25 +53,25 @@ def named(number: int, name: str) -> str:
     return counted(number, _ONE.get(name, name.removesuffix("s")), name)
 
 
-def moved(counts: Counts) -> str:
+def moved(counts: ItemCounts) -> str:
     """Return a sentence on what a removal moved to the trash."""
     what = amount(counts)
     return f"Moved {what} to the trash." if what else "Nothing was moved to the trash."
 
 
-def moved_with_a_way_back(counts: Counts, receipt_id: str) -> str:
+def moved_with_a_way_back(counts: ItemCounts, receipt_id: str) -> str:
     return f"{moved(counts)} {way_back(counts, receipt_id)}." if amount(counts) else moved(counts)
 
 
-def way_back(counts: Counts, receipt_id: str) -> str:
+def way_back(counts: ItemCounts, receipt_id: str) -> str:
     return f"undo_prune with {receipt_id} brings {'it' if is_one(counts) else 'them'} back"
 
 
-def is_one(counts: Counts) -> bool:
+def is_one(counts: ItemCounts) -> bool:
     return counts.memories + counts.entities + counts.relations + counts.segments == 1
 
 
-def stayed(changed: Counts, receipt_id: str) -> str:
+def stayed(changed: ItemCounts, receipt_id: str) -> str:
     """Return a further sentence on what a retraction changed and did not remove."""
     if not (what := amount(changed)):
         return ""
@@ -79,7 +79,7 @@ def stayed(changed: Counts, receipt_id: str) -> str:
     return f" {what} {stays} without what was taken back; undo_prune with {receipt_id} gives it back."
 
 
-def restored(back: Counts, given_back: Counts) -> str:
+def restored(back: ItemCounts, given_back: ItemCounts) -> str:
     """Return a sentence on what an undo restored, and on what it gave back to others."""
     what, given = amount(back), amount(given_back)
     if not given:

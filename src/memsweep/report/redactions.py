@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
-from memsweep.report.counts import Counts, amount
+from memsweep.report.counts import ItemCounts, amount
 from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def done(receipt: Receipt) -> str:
     )
 
 
-def places(totals: Counts, number: int = 1) -> str:
+def places(totals: ItemCounts, number: int = 1) -> str:
     """Return the number of places with secrets: of things that people know, or of records of the workspace."""
     return amount(totals) or counted(number, "record")
 

@@ -24,7 +24,7 @@ class QueryAnswer(TypedDict):
     relations: list[dict[str, Any]]
 
 
-class StatusAnswer(TypedDict):
+class GraphStatusAnswer(TypedDict):
     entities: int
     relations: int
     current_facts: int
@@ -94,7 +94,7 @@ def queried(
     }
 
 
-def status(result: GraphStatus) -> StatusAnswer:
+def status(result: GraphStatus) -> GraphStatusAnswer:
     return {
         "entities": result.entities,
         "relations": result.relations,

@@ -40,7 +40,7 @@ _CRUMB = re.compile(r"[; ]{0,3}([\w.%-]{1,80})=([^\s;,\"']{0,4000})")
 _SESSION = re.compile(r"(?i)sess|sid|auth|tok|jwt|sso|login|remember|csrf|xsrf")
 
 
-class Piece(NamedTuple):
+class ReadPiece(NamedTuple):
     """A part of a reading, and where it stands in the text; nowhere, if it was put in."""
 
     text: str
@@ -48,10 +48,10 @@ class Piece(NamedTuple):
     end: int = -1
 
 
-class Reading:
+class PlainReading:
     """A text made of pieces of another."""
 
-    def __init__(self, pieces: Iterable[Piece], of: Reading | None = None) -> None:
+    def __init__(self, pieces: Iterable[ReadPiece], of: PlainReading | None = None) -> None:
         self._pieces = [piece for piece in pieces if piece.text]
         self._of = of
         self.text = "".join(piece.text for piece in self._pieces)
@@ -72,36 +72,36 @@ class Reading:
         return self._of.span(*span) if self._of else span
 
 
-def readings(text: str, folded: str) -> Iterator[Reading]:
+def readings(text: str, folded: str) -> Iterator[PlainReading]:
     """The readings of a text that differ from it, if it has any; `folded` is the text in small letters."""
     if beside := _beside(text, folded):
-        yield Reading(beside)
-    level: Reading | None = None
+        yield PlainReading(beside)
+    level: PlainReading | None = None
     for _ in range(_MOST_LEVELS):
         pieces = list(_unescaped(text))
         if not pieces:
             return
-        level = Reading(pieces, level)
+        level = PlainReading(pieces, level)
         text = level.text
         yield level
         if beside := _beside(text, small_letters(text)):
-            yield Reading(beside, level)
+            yield PlainReading(beside, level)
 
 
-def _unescaped(text: str) -> Iterator[Piece]:
+def _unescaped(text: str) -> Iterator[ReadPiece]:
     """The lines that hold an escape, without one level of it."""
     position = 0
     while escape := _ESCAPE.search(text, position):
         start = max(text.rfind("\n", position, escape.start()) + 1, position)
         end = text.find("\n", escape.end())
         end = len(text) if end < 0 else end
-        yield Piece("\n")
+        yield ReadPiece("\n")
         position = start
         for each in _ESCAPE.finditer(text, start, end):
-            yield Piece(text[position : each.start()], position, each.start())
-            yield Piece(_meant(each[0]), *each.span())
+            yield ReadPiece(text[position : each.start()], position, each.start())
+            yield ReadPiece(_meant(each[0]), *each.span())
             position = each.end()
-        yield Piece(text[position:end], position, end)
+        yield ReadPiece(text[position:end], position, end)
         position = end
 
 
@@ -115,14 +115,14 @@ def _meant(escape: str) -> str:
     return _CONTROL.get(escape[1], escape[1])
 
 
-def _beside(text: str, folded: str) -> list[Piece]:
+def _beside(text: str, folded: str) -> list[ReadPiece]:
     """`password="…"` for each value that a table, a row, or a list of its own kind calls one."""
-    pieces: list[Piece] = []
+    pieces: list[ReadPiece] = []
     for name, start, end in _pairs(text, folded):
         value = text[start:end]
         quote = next((quote for quote in "\"'`" if quote not in value), None)
         if quote:
-            pieces += [Piece(f"{name}={quote}"), Piece(value, start, end), Piece(f"{quote}\n")]
+            pieces += [ReadPiece(f"{name}={quote}"), ReadPiece(value, start, end), ReadPiece(f"{quote}\n")]
     return pieces
 
 

@@ -37,7 +37,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class AskedRemoval:
     """A call that a person has to agree to. `question` looks at what; `command` is how a person does it, for what is
     refused where nobody can be asked."""
 
@@ -46,7 +46,7 @@ class Removal:
     why: str = "this cannot be undone"
 
 
-Asks = Callable[..., Removal | None]
+Asks = Callable[..., AskedRemoval | None]
 """What a call of a tool would take away, from its arguments; None if nothing, or if the tool will refuse it."""
 
 

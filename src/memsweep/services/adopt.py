@@ -14,8 +14,8 @@ from memsweep.model.times import days_ago
 from memsweep.operation import Calls, Mode, operation
 
 if TYPE_CHECKING:
-    from memsweep.adopt.reading import AdoptDependencies, Scope
-    from memsweep.model.adopt import Applied, FileVersion, Look, LostFile, MirrorPurged, Place
+    from memsweep.adopt.reading import AdoptDependencies, ClientScope
+    from memsweep.model.adopt import Applied, ClientLook, FileVersion, LostFile, MirrorPurged, NotePlace
     from memsweep.settings import Settings
 
 Folder = str | os.PathLike[str]
@@ -29,7 +29,9 @@ class AdoptService(Generic[Mode]):
         self._calls: Calls[Mode] = Calls(in_thread, lambda: None)
 
     @operation
-    def look(self, client: str, *, project: Folder = ".", all_projects: bool = False, dry_run: bool = False) -> Look:
+    def look(
+        self, client: str, *, project: Folder = ".", all_projects: bool = False, dry_run: bool = False
+    ) -> ClientLook:
         """Mirror the memory of `claude` or `codex`, and plan what could go; a dry run writes nothing."""
         from memsweep.adopt.steps import look
 
@@ -83,7 +85,7 @@ class AdoptService(Generic[Mode]):
     @operation
     def history(
         self, client: str, name: str, *, project: Folder = ".", all_projects: bool = False
-    ) -> list[tuple[Place, FileVersion]]:
+    ) -> list[tuple[NotePlace, FileVersion]]:
         """The versions of a file that the mirror has, the newest first."""
         from memsweep.adopt.steps import history
 
@@ -129,10 +131,10 @@ class AdoptService(Generic[Mode]):
         return redacted(text)[0] if self._settings.secrets.action_for("", "adopt") in ("redact", "refuse") else text
 
 
-def _scope(project: Folder, all_projects: bool) -> Scope:
-    from memsweep.adopt.reading import Scope
+def _scope(project: Folder, all_projects: bool) -> ClientScope:
+    from memsweep.adopt.reading import ClientScope
 
-    return Scope(os.path.realpath(project), all_projects)
+    return ClientScope(os.path.realpath(project), all_projects)
 
 
 def _contradicting(texts: Sequence[str]) -> Iterator[tuple[int, int, tuple[tuple[str, str], ...]]]:

@@ -121,7 +121,7 @@ class Gc:
 
 
 @frozen
-class Graph:
+class GraphSettings:
     """The table `[graph]`."""
 
     rates: Mapping[str, float] = setting(
@@ -227,7 +227,7 @@ class Schedule:
 
 
 @frozen
-class Hooks:
+class HookSettings:
     """The table `[hooks]`."""
 
     enabled: bool = setting(True, "whether hooks of agents' clients do anything; `memsweep hooks off` is the quick way")
@@ -288,12 +288,12 @@ class Settings:
     chunking: Chunking = table(Chunking, "how texts are cut")
     code: Code = table(Code, "the code index")
     gc: Gc = table(Gc, "the collector")
-    graph: Graph = table(Graph, "how facts fade, and when they have faded away")
+    graph: GraphSettings = table(GraphSettings, "how facts fade, and when they have faded away")
     context: Context = table(Context, "the defaults of context windows, each of which can have its own")
     secrets: Secrets = table(Secrets, "passwords and keys in what is to be stored")
     quarantine: QuarantineSettings = table(QuarantineSettings, "what is held back before somebody has looked at it")
     schedule: Schedule = table(Schedule, "background collection by a running server")
-    hooks: Hooks = table(Hooks, "what the hooks of agents' clients do")
+    hooks: HookSettings = table(HookSettings, "what the hooks of agents' clients do")
     http: Http = table(Http, "what `memsweep serve --http` lets in")
     api_key: str = field(default="", repr=False)
     project: str = field(default="", repr=False)

@@ -30,7 +30,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DrawnLine:
     edge: Edge
     subject: Entity
     object: Entity
@@ -44,7 +44,7 @@ class GraphPicture:
     width: int
     height: int
     nodes: tuple[Node, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[DrawnLine, ...]
     """What crosses the tree first, so that the tree lies above it."""
     types: tuple[str, ...]
     """Those that have a colour of their own, the most frequent first."""
@@ -125,10 +125,10 @@ def _lines(
     everyone: Mapping[int, Entity],
     spots: Mapping[int, tuple[int, int, int]],
     tree: _Tree,
-) -> tuple[Line, ...]:
+) -> tuple[DrawnLine, ...]:
     own = {edge.id for edge in tree.via.values()}
     made = [
-        Line(edge, everyone[edge.subject], everyone[edge.object], _curve(spots, edge), edge.id in own)
+        DrawnLine(edge, everyone[edge.subject], everyone[edge.object], _curve(spots, edge), edge.id in own)
         for edge in edges
         if edge.subject in spots
     ]

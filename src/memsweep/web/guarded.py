@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 BODY_SECONDS = 30.0
 
 
-class Guarded:
+class GuardedApp:
     """ASGI middleware. `body_seconds`: how long a client may take to send a body."""
 
     def __init__(self, app: ASGIApp, guard: Guard, body_seconds: float = BODY_SECONDS) -> None:

@@ -48,7 +48,7 @@ _STATUS: Mapping[type[MemsweepError], int] = {
 }
 
 
-class Page:
+class WebPage:
     """The state that all requests share: the app, the sessions, and results that were costly to find."""
 
     def __init__(self, app: App, redeem: Redeem, port: int, clock: Callable[[], float] = time.time) -> None:
@@ -89,10 +89,10 @@ class Page:
 
 def make_page(app: App, redeem: Redeem, port: int) -> ASGIApp:
     """The page as an ASGI application, to be served behind `Guarded`."""
-    return WithPolicy(GZipMiddleware(Router(routes(Page(app, redeem, port))), minimum_size=800))
+    return WithPolicy(GZipMiddleware(Router(routes(WebPage(app, redeem, port))), minimum_size=800))
 
 
-def routes(page: Page) -> list[Route]:
+def routes(page: WebPage) -> list[Route]:
     """Everything but the login and the files is open to sessions alone."""
     from memsweep.web.screens import SCREENS
 
@@ -112,7 +112,7 @@ def routes(page: Page) -> list[Route]:
     return [*made, Route("/{rest:path}", _Endpoint(page, _nowhere), methods=["GET", "POST"])]
 
 
-def _route(page: Page, screen: Screen, answer: tuple[str, Handler], method: str, *, changes: bool = False) -> Route:
+def _route(page: WebPage, screen: Screen, answer: tuple[str, Handler], method: str, *, changes: bool = False) -> Route:
     path, handler = answer
     return Route(_PREFIX + path, _Endpoint(page, handler, screen, changes=changes), methods=[method])
 
@@ -120,7 +120,7 @@ def _route(page: Page, screen: Screen, answer: tuple[str, Handler], method: str,
 class _Endpoint:
     """Asks whether a request may come in, then lets its handler answer in a thread."""
 
-    def __init__(self, page: Page, handler: Handler, screen: Screen | None = None, *, changes: bool = False) -> None:
+    def __init__(self, page: WebPage, handler: Handler, screen: Screen | None = None, *, changes: bool = False) -> None:
         self._page, self._handler, self._screen, self._changes = page, handler, screen, changes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -263,7 +263,7 @@ _UNKNOWN = "That is no link of this server. Run memsweep ui again for a new one.
 class Entrance:
     """The only paths that are open to somebody without a session."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: WebPage) -> None:
         self._page = page
         self._shares = Shares(_MOST_AT_ONCE)
 

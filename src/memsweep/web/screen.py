@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from memsweep.services.memory import Memory
     from memsweep.web.login import Session
-    from memsweep.web.page import Page
+    from memsweep.web.page import WebPage
 
 THEMES = ("light", "dark", "system")
 THEME_COOKIE = "memsweep_theme"
@@ -38,7 +38,7 @@ def theme_of(request: Request) -> str:
 class Call:
     """One request of a session: what was asked, where, and how to answer. Runs in a thread, so it may wait."""
 
-    page: Page
+    page: WebPage
     request: Request
     session: Session
     workspace: str

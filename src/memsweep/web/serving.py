@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memsweep.errors import Conflict
 from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.web.guard import make_guard
-from memsweep.web.guarded import Guarded
+from memsweep.web.guarded import GuardedApp
 from memsweep.web.login import LINK_SECONDS, OneTimeLink
 from memsweep.web.page import make_page
 
@@ -76,7 +76,7 @@ def page_server(app: App, link: OneTimeLink, listener: socket.socket) -> uvicorn
 
     port, patience = listener.getsockname()[1], app.settings.http.patience_seconds
     config = uvicorn.Config(
-        Guarded(make_page(app, link.redeem, port), make_guard(port), patience),
+        GuardedApp(make_page(app, link.redeem, port), make_guard(port), patience),
         log_level="warning",
         lifespan="off",
         timeout_graceful_shutdown=_STOP_SECONDS,

@@ -10,18 +10,18 @@ from urllib.parse import urlsplit
 from memsweep.settings import Settings
 
 
-class Row(NamedTuple):
+class SettingRow(NamedTuple):
     name: str
     value: str
     is_set: bool
     """Whether it is another value than the default."""
 
 
-def settings_in_force(settings: Settings) -> list[Row]:
+def settings_in_force(settings: Settings) -> list[SettingRow]:
     """Return the settings, changed ones first, each in the order of the documentation."""
     defaults = dict(_flat(Settings().shown()))
     rows = [
-        Row(name, _shown(name, value), value != defaults.get(name) and name != "home")
+        SettingRow(name, _shown(name, value), value != defaults.get(name) and name != "home")
         for name, value in _flat(settings.shown())
     ]
     return sorted(rows, key=lambda row: not row.is_set)

@@ -11,13 +11,13 @@ from typing import Any
 from memsweep.context.forms import read_turn
 from memsweep.context.segment import segment_from_dict
 from memsweep.context.transcripts import claude, codex
-from memsweep.context.transcripts.reading import Compaction, Reading, Transcript, digest, tier_of
+from memsweep.context.transcripts.reading import SessionCompaction, SessionReading, Transcript, digest, tier_of
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import counted
 from memsweep.model.tokens import CountTokens
 
-__all__ = ["Compaction", "Transcript", "read_session", "read_transcript", "tier_of"]
+__all__ = ["SessionCompaction", "Transcript", "read_session", "read_transcript", "tier_of"]
 
 _KNOWN_FORMS = 'Known forms: a session of Claude Code or Codex (JSON lines), a list of messages, {"segments": [...]}.'
 _NOTHING = "There are no messages and no segments in this file."
@@ -42,8 +42,8 @@ def read_session(
     if isinstance(data, dict) and isinstance(data.get("messages"), list):
         data = data["messages"]
     if isinstance(data, list):
-        return _from_messages(_objects(data), Reading(now, count, {}))
-    reading = Reading(now, count, bookmark or {})
+        return _from_messages(_objects(data), SessionReading(now, count, {}))
+    reading = SessionReading(now, count, bookmark or {})
     if bookmark is None:
         rows, notes = _lines(text)
         _form(lines := _objects(rows)).read_lines(reading, lines)
@@ -97,7 +97,7 @@ def _objects(rows: Sequence[Any]) -> list[dict[str, Any]]:
     return list(rows)
 
 
-def _from_messages(messages: Iterable[Mapping[str, Any]], reading: Reading) -> Transcript:
+def _from_messages(messages: Iterable[Mapping[str, Any]], reading: SessionReading) -> Transcript:
     for place, message in enumerate(messages):
         turn = read_turn(message)
         reading.take(f"m{place}-{digest(turn.text)[:12]}", turn)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from memsweep.context.forms import Turn, read_turn
-from memsweep.context.transcripts.reading import Reading, safe_id, version_of
+from memsweep.context.transcripts.reading import SessionReading, safe_id, version_of
 from memsweep.model.typed import is_typed
 
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>")
@@ -16,7 +16,7 @@ _SAYS_WHO_TYPED = (2, 1, 187)
 """The first version that names a person in the `origin` of what one typed."""
 
 
-def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
+def read_lines(reading: SessionReading, lines: Iterable[Mapping[str, Any]]) -> None:
     """Read the lines of this window, each under its own id.
 
     That a line answers the line before it is no reference here: then everything would lead to everything.
@@ -26,7 +26,7 @@ def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
             _read(reading, line)
 
 
-def _read(reading: Reading, line: Mapping[str, Any]) -> None:
+def _read(reading: SessionReading, line: Mapping[str, Any]) -> None:
     message, own, at = line.get("message"), line.get("uuid"), {"created_at": line.get("timestamp")}
     if line.get("type") == "summary" and isinstance(line.get("summary"), str):
         leaf = safe_id(str(line.get("leafUuid", len(reading.segments))))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from memsweep.context.forms import read_turn
-from memsweep.context.transcripts.reading import Reading, digest, version_of
+from memsweep.context.transcripts.reading import SessionReading, digest, version_of
 from memsweep.model.typed import is_typed
 
 _OF_THE_CLIENT = (
@@ -30,7 +30,7 @@ def is_rollout(lines: Sequence[Mapping[str, Any]]) -> bool:
     return any(isinstance(line.get("payload"), Mapping) and "message" not in line for line in lines)
 
 
-def read_lines(reading: Reading, lines: Iterable[Mapping[str, Any]]) -> None:
+def read_lines(reading: SessionReading, lines: Iterable[Mapping[str, Any]]) -> None:
     for line in lines:
         payload, at = line.get("payload"), {"created_at": line.get("timestamp")}
         if not isinstance(payload, Mapping):
@@ -66,7 +66,7 @@ def _is_typed(line: Mapping[str, Any], item: Mapping[str, Any], typist: str) -> 
     return is_typed(said, content, must_say=typist == "named" or isinstance(pieces, Mapping))
 
 
-def _compact(reading: Reading, payload: Mapping[str, Any], at: Mapping[str, Any]) -> None:
+def _compact(reading: SessionReading, payload: Mapping[str, Any], at: Mapping[str, Any]) -> None:
     """A summary in place of all but the messages that the program lists as the history from now on."""
     history = payload.get("replacement_history")
     kept = [each for each in history if isinstance(each, Mapping)] if isinstance(history, list) else []

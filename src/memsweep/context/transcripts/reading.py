@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from memsweep.context.forms import Piece, Turn
+from memsweep.context.forms import MessagePiece, Turn
 from memsweep.context.reads import place_in_file
 from memsweep.context.segment import segment_from_dict
 from memsweep.errors import BadInput
@@ -27,7 +27,7 @@ _MOST_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Compaction:
+class SessionCompaction:
     """A summary that the client put in place of segments."""
 
     summary: str
@@ -42,7 +42,7 @@ class Transcript:
     message_of: dict[str, str] = field(default_factory=dict)
     """The id of the message that a segment is a further piece of: where one is known, so are all."""
     notes: tuple[str, ...] = ()
-    compactions: tuple[Compaction, ...] = ()
+    compactions: tuple[SessionCompaction, ...] = ()
     bookmark: Mapping[str, Any] = field(default_factory=dict)
     """What the reading of the lines that follow has to know; JSON."""
 
@@ -71,7 +71,7 @@ def version_of(said: object) -> tuple[int, ...]:
     return tuple(map(int, _NUMBER.findall(str(said))[:3]))
 
 
-class Reading:
+class SessionReading:
     """Collects segments; each result is linked to its own call, and reads of files know their files."""
 
     def __init__(self, now: datetime, count: CountTokens, bookmark: Mapping[str, Any]) -> None:
@@ -80,7 +80,7 @@ class Reading:
         self.typist = ""
         """`agent` in a session in which no person types, `named` where the client names each person."""
         self._now, self._count = now, count
-        self._compactions: list[Compaction] = []
+        self._compactions: list[SessionCompaction] = []
         self._calls: dict[str, tuple[str, dict[str, Any]]] = {}
         """By the digest of a call's id: its segment, and the lines of a file that it reads."""
         self._answered: set[str] = set()
@@ -123,7 +123,7 @@ class Reading:
         own = safe_id(own)
         self.put(own, text, **{"type": "summary", **more})
         if self._replaced:
-            self._compactions.append(Compaction(own, tuple(self._replaced)))
+            self._compactions.append(SessionCompaction(own, tuple(self._replaced)))
             self._replaced = []
 
     def ended(self, notes: tuple[str, ...] = ()) -> Transcript:
@@ -136,7 +136,7 @@ class Reading:
         bookmark |= {"typist": self.typist} if self.typist else {}
         return Transcript(self.segments, self.message_of, notes, tuple(self._compactions), bookmark)
 
-    def _result(self, turn: Turn, piece: Piece) -> dict[str, Any]:
+    def _result(self, turn: Turn, piece: MessagePiece) -> dict[str, Any]:
         if not turn.answers:
             return {"type": "message"}
         answered = digest(piece.answers or "")

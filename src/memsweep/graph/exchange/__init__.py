@@ -98,7 +98,7 @@ def _map(text: str, number: int) -> Record:
     return found
 
 
-class Form(NamedTuple):
+class ExchangeForm(NamedTuple):
     """A file format of a graph: its writer, its reader (what has no date is dated now), and its ending."""
 
     write: Callable[[GraphDump], str]
@@ -106,15 +106,15 @@ class Form(NamedTuple):
     ending: str
 
 
-FORMS: dict[str, Form] = {
-    "json": Form(plain.write, plain.read, ".json"),
-    "graphml": Form(graphml.write, graphml.read, ".graphml"),
-    "cytoscape": Form(plain.write_cytoscape, plain.read_cytoscape, ".cyjs"),
-    "cypher": Form(write_cypher, read_cypher, ".cypher"),
+FORMS: dict[str, ExchangeForm] = {
+    "json": ExchangeForm(plain.write, plain.read, ".json"),
+    "graphml": ExchangeForm(graphml.write, graphml.read, ".graphml"),
+    "cytoscape": ExchangeForm(plain.write_cytoscape, plain.read_cytoscape, ".cyjs"),
+    "cypher": ExchangeForm(write_cypher, read_cypher, ".cypher"),
 }
 
 
-def form(name: str) -> Form:
+def form(name: str) -> ExchangeForm:
     found = FORMS.get(name) if isinstance(name, str) else None
     if found is None:
         raise BadInput(f"format {name!r:.40} is unknown.", hint=f"Use one of: {', '.join(FORMS)}.")

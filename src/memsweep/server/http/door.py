@@ -36,7 +36,7 @@ from memsweep.server.http.sessions import Sessions
 from memsweep.server.pipes import PipedServer
 from memsweep.web.connections import MOST_CONNECTIONS, EndingServer, limits
 from memsweep.web.guard import Guard, Headers, Refusal, Shares
-from memsweep.web.guarded import Guarded, refuse
+from memsweep.web.guarded import GuardedApp, refuse
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -93,7 +93,7 @@ class Door:
         served = Starlette(routes=routes, lifespan=self._running)
         served.router.redirect_slashes = False
         served.router.default = page or behind_token(_nothing_here)
-        guarded = Guarded(served, guard, app.settings.http.patience_seconds)
+        guarded = GuardedApp(served, guard, app.settings.http.patience_seconds)
         self.asgi: ASGIApp = _Measured(guarded, self._meter)
 
     def end_streams(self) -> None:

@@ -27,7 +27,7 @@ _FULL = Refusal(
 
 
 @dataclass(slots=True)
-class Session:
+class HttpSession:
     used: float
     """When its last request ended."""
     requests: int = 0
@@ -38,7 +38,7 @@ class Session:
 class Places:
     """Of one token."""
 
-    sessions: dict[str, Session] = field(default_factory=dict)
+    sessions: dict[str, HttpSession] = field(default_factory=dict)
     opening: int = 0
 
     @property
@@ -46,7 +46,7 @@ class Places:
         return len(self.sessions) + self.opening >= MOST_OF_A_TOKEN
 
 
-def longest_idle(sessions: Mapping[str, Session]) -> str | None:
+def longest_idle(sessions: Mapping[str, HttpSession]) -> str | None:
     """Return the session that gives its place to a new one. Pure."""
     idle = [(each.used, name) for name, each in sessions.items() if not each.requests]
     return min(idle)[1] if idle else None
@@ -100,7 +100,7 @@ class Sessions:
         finally:
             places.opening -= 1
         if answer.session and answer.status < 300:
-            places.sessions[answer.session] = Session(time.monotonic())
+            places.sessions[answer.session] = HttpSession(time.monotonic())
 
     async def _end(self, name: str, scope: Scope) -> None:
         """As its client would; one that has ended already is not there."""

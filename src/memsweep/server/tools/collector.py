@@ -16,7 +16,7 @@ from memsweep.report import collector as report
 from memsweep.report import questions, receipts, updates
 from memsweep.report.reasons import why
 from memsweep.server.arguments import WHOSE, looks_like
-from memsweep.server.consent import Question, Removal
+from memsweep.server.consent import AskedRemoval, Question
 from memsweep.server.plan_app import view_of_plan
 from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
@@ -39,11 +39,11 @@ def collector_tools(app: App) -> list[ToolRow]:
         ttl_days: float | None,
         origin: dict[str, Any] | None,
         exclude: list[str] | None,
-    ) -> Removal | None:
+    ) -> AskedRemoval | None:
         memory = app.memory(workspace_id)
         make = partial(memory.sweep.plan, strategy, ttl_days=ttl_days, origin=origin)
         asked = partial(plan_question, memory, plan_id, make, exclude or ())
-        return None if dry_run or not confirm else Removal(asked)
+        return None if dry_run or not confirm else AskedRemoval(asked)
 
     def prune_memory(
         workspace_id: str = "",
@@ -100,7 +100,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         """The same as undo."""
         return report.undone(app.undo(receipt_id, workspace_id))
 
-    def delete_asks(memory_id: str, confirm: bool, workspace_id: str, forever: bool = False) -> Removal | None:
+    def delete_asks(memory_id: str, confirm: bool, workspace_id: str, forever: bool = False) -> AskedRemoval | None:
         memory = app.memory(workspace_id)
 
         def question() -> Question:
@@ -110,7 +110,7 @@ def collector_tools(app: App) -> list[ToolRow]:
 
         words = ("delete", memory_id, "--forever")
         final = questions.command_line(*words, workspace_id=memory.workspace_id) if forever else ""
-        return Removal(question, final) if confirm else None
+        return AskedRemoval(question, final) if confirm else None
 
     def delete_memory(
         memory_id: str, confirm: bool = False, forever: Forever = False, workspace_id: str = ""
@@ -139,7 +139,7 @@ def collector_tools(app: App) -> list[ToolRow]:
 
     def purge_asks(
         older_than_days: float | None, confirm: bool, workspace_id: str, deleted_workspaces: bool
-    ) -> Removal | None:
+    ) -> AskedRemoval | None:
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
         if not confirm or not days >= 0:  # which is refused
             return None
@@ -153,7 +153,7 @@ def collector_tools(app: App) -> list[ToolRow]:
             return Question(questions.purge_question(memory.workspace_id, days, in_trash, others))
 
         words = ["purge", "--older-than-days", f"{days:g}", *(["--deleted-workspaces"] if deleted_workspaces else [])]
-        return Removal(question, questions.command_line(*words, workspace_id=memory.workspace_id))
+        return AskedRemoval(question, questions.command_line(*words, workspace_id=memory.workspace_id))
 
     def purge_trash(
         older_than_days: float | None = None,
@@ -167,10 +167,10 @@ def collector_tools(app: App) -> list[ToolRow]:
         freed = app.purge_workspaces(days) if deleted_workspaces else 0
         return report.purged(purged, freed, app.deleted_workspaces(days))
 
-    def clear_asks(confirm_phrase: str, workspace_id: str) -> Removal | None:
+    def clear_asks(confirm_phrase: str, workspace_id: str) -> AskedRemoval | None:
         memory = app.memory(workspace_id)
         question = lambda: Question(questions.clear_question(memory.stats()))  # noqa: E731
-        return Removal(question) if confirm_phrase == CLEAR_PHRASE else None
+        return AskedRemoval(question) if confirm_phrase == CLEAR_PHRASE else None
 
     def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.ClearedAnswer:
         """Move everything that is not pinned to the trash. confirm_phrase: DELETE ALL MEMORIES."""
@@ -181,7 +181,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
 
-    def release_asks(memory_id: str, workspace_id: str) -> Removal:
+    def release_asks(memory_id: str, workspace_id: str) -> AskedRemoval:
         memory = app.memory(workspace_id)
 
         def question() -> Question:
@@ -189,7 +189,7 @@ def collector_tools(app: App) -> list[ToolRow]:
             return Question() if found.released_at else Question(questions.release_question(memory.workspace_id, found))
 
         command = questions.command_line("release", memory_id, workspace_id=memory.workspace_id)
-        return Removal(question, command, "only a person lets something out of quarantine")
+        return AskedRemoval(question, command, "only a person lets something out of quarantine")
 
     def release_memory(memory_id: str, workspace_id: str = "") -> updates.ReleaseAnswer:
         """Let a memory out of quarantine: search and briefings tell it from now on. A person is asked."""

@@ -12,7 +12,7 @@ from memsweep.model.segment import Role, SegmentType
 from memsweep.report import context as report
 from memsweep.report import questions
 from memsweep.server.arguments import Tier, looks_like
-from memsweep.server.consent import Question, Removal
+from memsweep.server.consent import AskedRemoval, Question
 from memsweep.server.tools import ToolRow
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ def context_tools(app: App) -> list[ToolRow]:
         )
         return report.analyzed(result, include_scores=include_scores)
 
-    def prune_asks(project_id: str, segment_ids: list[str] | None, strategy: str, confirm: bool) -> Removal | None:
+    def prune_asks(project_id: str, segment_ids: list[str] | None, strategy: str, confirm: bool) -> AskedRemoval | None:
         if strategy == "stash" or (strategy == "auto" and segment_ids) or not confirm:
             return None
-        return Removal(lambda: Question(questions.segments_question(project_id, len(segment_ids or ()) or None)))
+        return AskedRemoval(lambda: Question(questions.segments_question(project_id, len(segment_ids or ()) or None)))
 
     def context_gc_prune(
         project_id: str,
@@ -130,7 +130,7 @@ def context_tools(app: App) -> list[ToolRow]:
 
     def context_stash_search(
         project_id: str, query: str, limit: int = 10, workspace_id: str = ""
-    ) -> report.FoundAnswer:
+    ) -> report.StashSearchAnswer:
         """Search what left the window; context_restore brings it back."""
         return report.found(window(project_id, workspace_id).search(query, limit=limit))
 
@@ -140,7 +140,7 @@ def context_tools(app: App) -> list[ToolRow]:
         query: str | None = None,
         budget: RestoreBudget = None,
         workspace_id: str = "",
-    ) -> report.RestoredAnswer:
+    ) -> report.WindowRestoredAnswer:
         """Bring whole segments back from the stash, by ids or by a query."""
         room = ANSWER_TOKENS if budget is None and query is not None else budget
         return report.restored(window(project_id, workspace_id).restore(segment_ids, query=query, budget=room))
@@ -161,8 +161,8 @@ def context_tools(app: App) -> list[ToolRow]:
         """List the context windows of a workspace."""
         return report.windows(app.memory(workspace_id).contexts())
 
-    def delete_asks(project_id: str, confirm: bool) -> Removal | None:
-        return Removal(lambda: Question(questions.window_question(project_id))) if confirm else None
+    def delete_asks(project_id: str, confirm: bool) -> AskedRemoval | None:
+        return AskedRemoval(lambda: Question(questions.window_question(project_id))) if confirm else None
 
     def context_delete(project_id: str, confirm: Confirm = False, workspace_id: str = "") -> report.PrunedAnswer:
         """Move a whole window and its stash to the trash."""

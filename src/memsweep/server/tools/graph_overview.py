@@ -50,7 +50,7 @@ def graph_overview_tools(app: App) -> list[ToolRow]:
         )
         return report.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
 
-    def graph_status(workspace_id: str = "") -> report.StatusAnswer:
+    def graph_status(workspace_id: str = "") -> report.GraphStatusAnswer:
         """Counts by type, components, density, orphans, and how far facts have faded."""
         return report.status(app.memory(workspace_id).graph.status())
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from memsweep.app import App
 from memsweep.collector.collect import refuse_other_strategy
 from memsweep.report import upkeep as report
-from memsweep.server.consent import Removal
+from memsweep.server.consent import AskedRemoval
 from memsweep.server.plans import plan_question
 from memsweep.server.tools import ToolRow
 
@@ -29,7 +29,7 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
         edge_threshold: float | None,
         include_orphans: bool,
         max_age_days: float | None,
-    ) -> Removal | None:
+    ) -> AskedRemoval | None:
         memory = app.memory(workspace_id)
         make = partial(
             memory.graph.plan_prune,
@@ -39,7 +39,7 @@ def graph_upkeep_tools(app: App) -> list[ToolRow]:
             max_age_days=max_age_days,
         )
         previews = _previews(mode, dry_run) or not confirm
-        return None if previews else Removal(partial(plan_question, memory, plan_id, make))
+        return None if previews else AskedRemoval(partial(plan_question, memory, plan_id, make))
 
     def graph_prune(
         mode: Literal["preview", "execute"] = "preview",

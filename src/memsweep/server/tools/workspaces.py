@@ -10,7 +10,7 @@ from memsweep.app import App
 from memsweep.errors import StoreError
 from memsweep.report import memory as report
 from memsweep.report import questions
-from memsweep.server.consent import Question, Removal
+from memsweep.server.consent import AskedRemoval, Question
 from memsweep.server.tools import ToolRow
 
 Deleted = Annotated[bool, Field(description="those in the trash, with their receipts")]
@@ -30,7 +30,7 @@ def workspace_tools(app: App) -> list[ToolRow]:
             app.workspaces(deleted=True), app.workspaces(), current, app.settings.gc.purge_days
         )
 
-    def delete_asks(workspace_id: str, confirm: bool) -> Removal | None:
+    def delete_asks(workspace_id: str, confirm: bool) -> AskedRemoval | None:
         def question() -> Question:
             try:
                 memories = app.memory(workspace_id).stats().total_memories
@@ -38,7 +38,7 @@ def workspace_tools(app: App) -> list[ToolRow]:
                 memories = None
             return Question(questions.workspace_question(workspace_id, memories))
 
-        return Removal(question) if confirm else None
+        return AskedRemoval(question) if confirm else None
 
     def delete_workspace(workspace_id: str, confirm: bool = False) -> report.WorkspaceAnswer:
         """Move a workspace to the trash. Needs confirm=true."""

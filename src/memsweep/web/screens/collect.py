@@ -18,7 +18,7 @@ from memsweep.web.strategies import BY_NAME, OFFERED, Offered
 
 
 @dataclass(frozen=True, slots=True)
-class Find:
+class StrategyFind:
     """A strategy, and what it would take; None where nobody has looked yet."""
 
     offered: Offered
@@ -44,11 +44,11 @@ def found(call: Call) -> Response:
     return call.show("found.html", finds=found, stats=call.memory.stats(), sums=_sums(found))
 
 
-def finds(call: Call) -> list[Find]:
+def finds(call: Call) -> list[StrategyFind]:
     quick = [each.name for each in OFFERED if not each.on_request]
     known = call.page.kept(call, "preview", lambda: call.memory.sweep.preview(*quick, limit=0))
     previews = {each.strategy: each for each in known}
-    return [Find(each, previews.get(each.name) or _asked_for(call, each)) for each in OFFERED]
+    return [StrategyFind(each, previews.get(each.name) or _asked_for(call, each)) for each in OFFERED]
 
 
 def _asked_for(call: Call, offered: Offered) -> Preview | None:
@@ -69,7 +69,7 @@ class Sums:
     first: str
 
 
-def _sums(found: list[Find]) -> Sums:
+def _sums(found: list[StrategyFind]) -> Sums:
     totals = [each.preview.totals for each in found if each.preview]
     first = next((each.offered.name for each in found if each.count), "")
     return Sums(sum(each.memories for each in totals), sum(each.entities for each in totals), first)

@@ -60,7 +60,7 @@ _COUNTED = (("memories", ("file",)), ("stale", ("file gone", "files gone")), ("m
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class IndexRun:
     at: datetime
     by: str
     did: str
@@ -99,10 +99,10 @@ def filters_in_words(text: str) -> str:
     return ", ".join(filter(None, said))
 
 
-def _run(event: AuditEvent) -> Run:
+def _run(event: AuditEvent) -> IndexRun:
     counts = [(event.counts.get(name), nouns) for name, nouns in _COUNTED]
     did = ", ".join(counted(count, *nouns) for count, nouns in counts if isinstance(count, int) and count)
-    return Run(event.at, who(event.actor), did or "names and facts")
+    return IndexRun(event.at, who(event.actor), did or "names and facts")
 
 
 CODE = Screen("code", "Code", "/code", "code", "i", shows={"/code": code}, group=1)
