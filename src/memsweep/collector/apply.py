@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memsweep.collector.brought_memories import renamed
+from memsweep.collector.brought_memories import LinksWithout, renamed
 from memsweep.collector.earlier_texts import Embed, Entities, no_model
 from memsweep.collector.forms import CHANGED, Forms
-from memsweep.collector.links import LinksWithout
 from memsweep.collector.planner import capped_by_plan, refuse_over_cap
 from memsweep.collector.purge import Freeing, close
 from memsweep.collector.retraction import Retraction

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.earlier_texts import Entities
 from memsweep.model.brought import MemoryGone, MemoryWithout, OriginFilter
+from memsweep.model.graph_rows import Move
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
+from memsweep.model.plan import PlanItem
 from memsweep.model.revision import MEMORY, MemoryText, Revision, is_redaction
-from memsweep.model.superseding import Bases, Pair, without
+from memsweep.model.superseding import Bases, Basis, Pair, bases_from, bases_text, together, without
 from memsweep.model.taken_back import given_back
 from memsweep.model.text import content_hash
+from memsweep.store.things.memories import Supersession
+from memsweep.store.trash import SameText
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
@@ -204,3 +208,92 @@ def renamed(journal: list[MemoryAct], entities: Entities) -> list[MemoryAct]:
         return [(position, entities.now(entity)) for position, entity in places]
 
     return [act._replace(said={**act.said, "mentions": now(act.mentions), "named": now(act.named)}) for act in journal]
+
+
+_LINK = "link"
+"""A move of this kind says which memory was superseded by which, since when, and who said so."""
+
+
+class LinksWithout:
+    """The rest of the links that a plan names; decided when it is made."""
+
+    def __init__(self, tx: Changes, items: Sequence[PlanItem]) -> None:
+        gone = {
+            (item.key, int(new)): {frozenset(basis) for basis in bases}
+            for item in items
+            for new, bases in item.evidence.get("links", {}).items()
+        }
+        gone |= {
+            (int(old), item.key): {frozenset(basis) for basis in bases}
+            for item in items
+            for old, bases in item.evidence.get("superseded", {}).items()
+        }
+        there = [link for link in tx.acts.links() if link.pair in gone] if gone else []
+        left = [_with(link, [basis for basis in link.bases if basis not in gone[link.pair]]) for link in there]
+        # Not all that says so: another retraction may take that back meanwhile.
+        self._taken = [_with(link, [basis for basis in link.bases if basis in gone[link.pair]]) for link in there]
+        self._changed = [link for link in left if link.bases]
+        self._ended = [link.pair for link in left if not link.bases]
+
+    def write(self, tx: Changes, receipt: int) -> None:
+        moves = [Move(receipt, _LINK, *link.pair, link.at, bases_text(link.bases)) for link in self._taken]
+        tx.moves.add([move for move, link in zip(moves, self._taken, strict=True) if link.bases])
+        tx.acts.set_links(self._changed)
+        tx.acts.drop_links(self._ended)
+
+
+class LinksAgain:
+    """The links that a receipt ended, once it is undone or `only` one memory comes back; decided when it is made."""
+
+    def __init__(self, tx: Changes, written: Iterable[Move], only: int | None = None) -> None:
+        moves = [move for move in written if move.kind == _LINK and only in (None, move.a, move.b)]
+        self.has_moved = bool(moves)
+        there = tx.texts.at({key for move in moves for key in (move.a, move.b) if key is not None}) if moves else {}
+        known = {link.pair: link for link in tx.acts.links()} if moves else {}
+        self._links = []
+        for move in moves:
+            if move.b is None or move.c is None or not {move.a, move.b} <= there.keys():
+                continue  # one of them was purged meanwhile
+            link = Supersession(move.a, move.b, move.c, bases_from(move.said))
+            now = known.get(link.pair)
+            self._links.append(link if now is None else now._replace(bases=together(now.bases, link.bases)))
+
+    @property
+    def older(self) -> set[int]:
+        """Return the memories that are superseded again."""
+        return {link.pair[0] for link in self._links}
+
+    def write(self, tx: Changes) -> None:
+        tx.acts.set_links(self._links)
+
+
+def _with(link: Supersession, bases: Sequence[Basis]) -> Supersession:
+    return link._replace(bases=tuple(bases))
+
+
+def said_again(tx: Changes, found: Iterable[SameText]) -> list[SameText]:
+    """Of memories that would come back beside one with their text: those that it was said in place of.
+
+    Not where one of the two was superseded, or says this text only because another one of it was taken back: then
+    both were there before, and are told apart again once everything is undone.
+    """
+    pairs = list(found)
+    if not pairs:
+        return pairs
+    keys = {key for each in pairs for key in (each.key, each.other)}
+    apart = tx.acts.ever_superseded(keys) | _saying_otherwise(tx, keys)
+    return [each for each in pairs if apart.isdisjoint((each.key, each.other))]
+
+
+def _saying_otherwise(tx: Changes, memories: Collection[int]) -> set[int]:
+    """Return the memories that would say another text if nobody were taken back."""
+    journal = as_the_rows_are(by_memory(tx.acts.of_memories(memories)), tx.texts.at(memories))
+    taken = {act.trash for acts in journal.values() for act in acts if act.trash is not None}
+    # Undoing an update takes its act back as well, which is meant to last.
+    retractions = {key for key, row in tx.receipts.at(taken).items() if row.plan_id} if taken else set()
+    return {key for key, acts in journal.items() if _text(acts) != _text(acts, retractions)}
+
+
+def _text(acts: Iterable[MemoryAct], given_back: Collection[int] = ()) -> str | None:
+    state = state_of(act._replace(trash=None) if act.trash in given_back else act for act in acts)
+    return None if state is None else state.text

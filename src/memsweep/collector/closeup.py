@@ -14,14 +14,14 @@ from memsweep.collector.disk import missing_files
 from memsweep.collector.roots import held, liveness, protection
 from memsweep.collector.strategies.duplicates import comparable_memories
 from memsweep.collector.verdict import accusations
-from memsweep.model.distinctive_words import distinctive_words, fewest, word_groups
+from memsweep.model.distinctive_words import WordGroups, distinctive_words, fewest, word_groups
 from memsweep.model.likeness import Comparable, comparable, nearly_same, outline
 from memsweep.model.plan import Survey
 
 if TYPE_CHECKING:
     from memsweep.collector.strategies.rule import Options
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.items import ItemReads
+    from memsweep.store.items import Items
 
 _MOST_LOOKED_AT = 3_000  # beyond that, a look at everything is no slower
 _COMMON = 3_000  # chunks that have a word
@@ -31,7 +31,7 @@ _MOST_WITNESSES = 20
 _MOST_CONNECTED = 200
 
 
-def around_memory(rows: ItemReads, key: int) -> Survey | None:
+def around_memory(rows: Items, key: int) -> Survey | None:
     """A survey in which every rule says of a memory what it says of it among all; None where only all will do."""
     return _around(rows, [key], [])
 
@@ -67,7 +67,7 @@ def _together(one: Survey, other: Survey) -> Survey:
     )
 
 
-def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> Survey | None:
+def is_kept(rows: Items, key: int, options: Options, workspace_id: str) -> Survey | None:
     """Return the survey of an entity that a memory mentions which no rule takes; else None."""
     own = rows.survey_of([], [key])
     for memory in _newest(own.mentions, key) if own.entities else ():  # it may have gone just now
@@ -77,7 +77,7 @@ def is_kept(rows: ItemReads, key: int, options: Options, workspace_id: str) -> S
     return None
 
 
-def around_entity(rows: ItemReads, key: int, options: Options) -> Survey | None:
+def around_entity(rows: Items, key: int, options: Options) -> Survey | None:
     """All that is connected to an entity, with the memories that speak of it; None where that is much."""
     if (seen := _standing_alone(rows, key, options)) is not None:
         return seen
@@ -89,7 +89,7 @@ def around_entity(rows: ItemReads, key: int, options: Options) -> Survey | None:
     return _around(rows, memories, connected) if len(memories) <= _MOST_WITNESSES else None
 
 
-def _standing_alone(rows: ItemReads, key: int, options: Options) -> Survey | None:
+def _standing_alone(rows: Items, key: int, options: Options) -> Survey | None:
     """An entity that is a root whatever becomes of memories, with its own facts; None if it is none, or has many."""
     own = rows.survey_of([], [key])
     speaking = {memory for memory, *_ in (*own.mentions, *own.stated)}
@@ -99,7 +99,7 @@ def _standing_alone(rows: ItemReads, key: int, options: Options) -> Survey | Non
     return replace(own, entities=rows.survey_of([], ends).entities) if len(ends) <= _MOST_CONNECTED else None
 
 
-def _around(rows: ItemReads, memories: Collection[int], entities: Collection[int]) -> Survey | None:
+def _around(rows: Items, memories: Collection[int], entities: Collection[int]) -> Survey | None:
     """These, and the memories without which no rule could tell whether it takes one of them."""
     own = rows.survey_of(memories)
     superseded = {old for old, _, _ in own.supersessions}
@@ -115,7 +115,7 @@ def _around(rows: ItemReads, memories: Collection[int], entities: Collection[int
     return replace(seen, texts=texts, missing_files=frozenset(_missing(rows, files)))
 
 
-def _connected(rows: ItemReads, key: int) -> set[int] | None:
+def _connected(rows: Items, key: int) -> set[int] | None:
     found = border = {key}
     while border:
         reached = {end for _, *ends in rows.around(border).relations for end in ends}
@@ -130,13 +130,13 @@ def _newest(mentions: Sequence[tuple[int, int]], entity: int) -> list[int]:
     return sorted({memory for memory, mentioned in mentions if mentioned == entity}, reverse=True)[:_MOST_WITNESSES]
 
 
-def _missing(rows: ItemReads, files: Collection[int]) -> set[int]:
+def _missing(rows: Items, files: Collection[int]) -> set[int]:
     found = rows.describe({"memory": files}) if files else {}
     places = [(key, each.root, each.path) for (_, key), each in found.items()]
     return missing_files((key, root, path) for key, root, path in places if root is not None and path is not None)
 
 
-def _alike(rows: ItemReads, start: int) -> dict[int, str] | None:
+def _alike(rows: Items, start: int) -> dict[int, str] | None:
     """The texts that hang together with one by being the same or nearly so; None where they cannot be looked up."""
     texts = rows.texts([start])
     if start not in texts:  # it has gone just now
@@ -164,7 +164,7 @@ def _is_same(texts: dict[int, str], read: dict[int, Comparable], left: int, righ
     return texts[left] == texts[right] or nearly_same(read[left], read[right])
 
 
-def _candidates(rows: ItemReads, key: int, text: Comparable) -> set[int] | None:
+def _candidates(rows: Items, key: int, text: Comparable) -> set[int] | None:
     """Memories among which is every one that says the same; None if they are too many, or cannot be looked up."""
     distinctive = distinctive_words(text)
     counts = rows.count_words(distinctive.needed)
@@ -174,13 +174,15 @@ def _candidates(rows: ItemReads, key: int, text: Comparable) -> set[int] | None:
     words = fewest(distinctive, counts)
     if words is None:
         return rows.same_text([key]) if not text.words else None
+    any_word = WordGroups((), tuple((word,) for word in words))
     if sum(counts[word] for word in words) <= _COMMON:
-        return rows.with_any_word(words) | rows.same_text([key])
+        return (rows.with_words(any_word) if words else set()) | rows.same_text([key])
     # They stand together in a chunk, unless there are several.
-    found = rows.with_words(word_groups(distinctive, counts)) | rows.in_pieces(words) | rows.same_text([key])
+    found = rows.with_words(word_groups(distinctive, counts)) | rows.with_words(any_word, in_pieces=True)
+    found |= rows.same_text([key])
     return found if len(found) <= _MOST_LOOKED_AT else None
 
 
-def _not_compared(rows: ItemReads, keys: Collection[int]) -> set[int]:
+def _not_compared(rows: Items, keys: Collection[int]) -> set[int]:
     seen = rows.survey_of(keys)
     return set(keys) - comparable_memories(seen).keys()

@@ -52,7 +52,7 @@ class EarlierTexts:
     ) -> None:
         pieces = {memory: pieces_before(before) or [] for memory, before in befores.items()}
         entities = ComingBack(tx, pieces, now)
-        self._vectors = renewed(befores.values(), tx.texts.model(), embed)
+        self._vectors = renewed(befores.values(), tx.texts.model() if befores else None, embed)
         self._pieces = {
             memory: [
                 _without(piece, position, lost.get(memory, ()))

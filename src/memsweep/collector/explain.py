@@ -18,7 +18,7 @@ from memsweep.model.plan import PlanItem, PlanView, Verdict
 from memsweep.store import plans
 
 if TYPE_CHECKING:
-    from memsweep.store.ports.items import ItemReads
+    from memsweep.store.items import Items
 
 
 def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
@@ -53,11 +53,11 @@ def _lost(tools: CollectorDependencies, item_id: str, history: Sequence[AuditEve
     return verdict
 
 
-def _id_of(rows: ItemReads) -> Callable[[int], str]:
+def _id_of(rows: Items) -> Callable[[int], str]:
     return lambda memory: plans.views(rows, [PlanItem("memory", memory, 0, "")])[0].id
 
 
-def _relations_on(rows: ItemReads, path: Sequence[int]) -> list[str]:
+def _relations_on(rows: Items, path: Sequence[int]) -> list[str]:
     """The relations that lead from one entity of a way to the next, in a sentence."""
     steps = list(pairwise(path))
     if not steps:

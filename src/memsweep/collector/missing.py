@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memsweep.errors import NotFound
 
 if TYPE_CHECKING:
-    from memsweep.store.ports.items import ItemReads
+    from memsweep.store.items import Items
 
 
 def no_memory(memory_id: object, workspace_id: str) -> NotFound:
@@ -17,7 +17,7 @@ def no_memory(memory_id: object, workspace_id: str) -> NotFound:
     )
 
 
-def live_memory(rows: ItemReads, memory_id: str, workspace_id: str) -> int:
+def live_memory(rows: Items, memory_id: str, workspace_id: str) -> int:
     """The key of a memory that is not in the trash."""
     found = rows.find(memory_id)
     if found is None or found[0] != "memory":

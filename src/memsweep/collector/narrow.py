@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memsweep.collector.collect import CollectorDependencies
     from memsweep.collector.selection import Selected
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.items import ItemReads, ItemRows
+    from memsweep.store.items import Items
     from memsweep.store.receipts import SavedPlan
 
 SPARED = "spared"
@@ -78,7 +78,7 @@ def _checked(exclude: Collection[str]) -> set[str]:
     return set(exclude)
 
 
-def _keys_of(rows: ItemRows, plan: Plan, items: Sequence[PlanItem], wanted: set[str]) -> set[Key]:
+def _keys_of(rows: Items, plan: Plan, items: Sequence[PlanItem], wanted: set[str]) -> set[Key]:
     """Return the keys of these ids; an id that is not in the plan is refused."""
     kinds = {kind: [item.key for item in items if item.kind == kind] for kind in _NAMED}
     ids = rows.ids({kind: keys for kind, keys in kinds.items() if keys})
@@ -119,7 +119,7 @@ def _facts_of(tx: Changes, left: Sequence[PlanItem], spared: Sequence[PlanItem])
     return {("relation", key) for key in stay}
 
 
-def _still_ended(rows: ItemRows, facts: Sequence[PlanItem], staying: set[int]) -> set[int]:
+def _still_ended(rows: Items, facts: Sequence[PlanItem], staying: set[int]) -> set[int]:
     """Return the facts that would hold again beside one that stays and may have taken their place."""
     again = {item.key for item in facts if item.reason == "holds_again"}
     ends = {key: row.belongs_to[0] for (_, key), row in rows.live({"relation": again | staying}).items()}
@@ -147,7 +147,7 @@ def _goes(item: PlanItem, selected: Selected) -> bool:
     return item.kind in gone and item.reason not in CHANGES and item.key in gone[item.kind]
 
 
-def _draft(rows: ItemReads, plan: Plan, part: Part, earlier: Collection[Key]) -> PlanDraft:
+def _draft(rows: Items, plan: Plan, part: Part, earlier: Collection[Key]) -> PlanDraft:
     memories = sum(item.kind == "memory" and item.reason not in CHANGES for item in part.left)
     protected = [Protected(item.kind, item.key, SPARED) for item in part.spared]
     protected += [Protected(item.kind, item.key, KEPT_ALIVE) for item in part.kept_alive]
@@ -163,7 +163,7 @@ def _draft(rows: ItemReads, plan: Plan, part: Part, earlier: Collection[Key]) ->
     )
 
 
-def _young(rows: ItemReads, plan: Plan, items: Sequence[PlanItem]) -> int:
+def _young(rows: Items, plan: Plan, items: Sequence[PlanItem]) -> int:
     """Return how many were new when the plan was made."""
     kinds: tuple[Kind, ...] = ("memory", "entity")
     wanted = {kind: {item.key for item in items if item.kind == kind} for kind in kinds}
@@ -172,7 +172,7 @@ def _young(rows: ItemReads, plan: Plan, items: Sequence[PlanItem]) -> int:
     return sum(row.created_at is not None and row.created_at > since for row in described.values())
 
 
-def _totals(rows: ItemRows, plan: Plan, draft: PlanDraft) -> Totals:
+def _totals(rows: Items, plan: Plan, draft: PlanDraft) -> Totals:
     if plan.strategy == SECRETS:
         from memsweep.collector.redact import totals_of
 

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 _ENDS = ("subject", "object")
 
 
-def take_back(tx: Changes, receipt: int) -> Rejoin | None:
+def take_back(tx: Changes, receipt: int, moves: list[Move]) -> Rejoin | None:
     """Return the undo of the split of a receipt; None if it was none."""
-    moves = tx.moves.of([receipt])
     head = next((move for move in moves if move.kind == SPLIT), None)
     if head is None or head.b is None:
         return None

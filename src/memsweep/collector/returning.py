@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from memsweep.collector.brought_memories import said_again
 from memsweep.collector.earlier_texts import Entities
-from memsweep.collector.same_texts import said_again
 from memsweep.collector.selection import ids_of
 from memsweep.collector.unmerge import Unmerge
 from memsweep.collector.written_since import named_since, no_names
@@ -89,7 +89,8 @@ class Returning:
         self._look_at_names(find)
         self._relations = self._pick_relations(stated)
         self._join()
-        self.ids = ids_of(tx.items, self._memories, self._entities | (apart.touched if apart else set()))
+        known = [*(self._ids[key] for key in self._memories & self._ids.keys()), *self._entity_ids]
+        self.ids = (*known, *ids_of(tx.items, self._memories - self._ids.keys(), apart.touched if apart else set()))
         """Of what comes back."""
 
     @property
@@ -141,7 +142,8 @@ class Returning:
     # memories and chunks
 
     def _pick_memories(self) -> set[int]:
-        keys = self._tx.trash.memories_of(self._receipt) if self._only is None else list(self._only.memories)
+        self._ids = self._tx.trash.memories_of(self._receipt) if self._only is None else {}
+        keys = self._ids.keys() if self._only is None else self._only.memories
         files, texts = self._tx.trash.clashes(keys)
         said = {clash.id: f"its file was indexed again as {clash.other_id}" for clash in files}
         again = said_again(self._tx, texts)
@@ -171,6 +173,7 @@ class Returning:
             namesake = newest[each.full_name]
             if namesake.key != each.key:
                 self._replace(picked, each, namesake)
+        self._entity_ids = [each.id for each in picked.values()]
         return set(picked)
 
     def _look_at_names(self, find: FindNames) -> None:

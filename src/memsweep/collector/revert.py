@@ -56,10 +56,11 @@ class Reverting:
         self._records = RecordsBack(tx, revisions)
         self.conflicts = list(self._records.conflicts)
         self._back = self._pick([each for each in of_memories(revisions) if not is_retraction(each.before)])
-        self._model = tx.texts.model()
+        self._model = tx.texts.model() if self._back else None
         updates = [each for each in self._back if not each.is_redaction]
         self._vectors = renewed([each.revision.before for each in self._back], self._model, embed)
-        self._now = noted(tx, tx.texts.pieces([each.now.key for each in self._back if each.pieces is not None]))
+        rewritten = [each.now.key for each in self._back if each.pieces is not None]
+        self._now = noted(tx, tx.texts.pieces(rewritten) if rewritten else {})
         self._entities = ComingBack(tx, {each.now.key: each.pieces or () for each in updates}, self._now)
         self._restated: list[RelationChange] = []
 

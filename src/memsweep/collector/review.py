@@ -17,7 +17,7 @@ from memsweep.store.paused import gc_paused
 
 if TYPE_CHECKING:
     from memsweep.collector.collect import CollectorDependencies
-    from memsweep.store.ports.items import Described, ItemReads
+    from memsweep.store.items import Described, Items
 from collections import defaultdict, deque
 from typing import NamedTuple
 
@@ -92,7 +92,7 @@ def _first_groups(tools: CollectorDependencies, survey: Survey, draft: PlanDraft
         return tuple(_shown(rows.items, page, limit, places))
 
 
-def _ties(rows: ItemReads, items: Sequence[PlanItem]) -> Ties:
+def _ties(rows: Items, items: Sequence[PlanItem]) -> Ties:
     """Return the live connections between these items."""
     around = rows.around({item.key for item in items if item.kind == "entity"})
     facts = {item.key for item in items if item.kind == "relation"}
@@ -139,7 +139,7 @@ def _folder(places: Mapping[int, Place], group: Group) -> tuple[bool, tuple[str,
     return other, place[:2]
 
 
-def _shown(rows: ItemReads, page: Sequence[Group], names: int, places: Mapping[int, Place]) -> Iterable[PlanGroup]:
+def _shown(rows: Items, page: Sequence[Group], names: int, places: Mapping[int, Place]) -> Iterable[PlanGroup]:
     roots = plans.views(rows, [group.root for group in page], beside=plans.BESIDE)
     some = [group.followers[:names] for group in page]
     others = iter(plans.views(rows, [item for each in some for item in each]))

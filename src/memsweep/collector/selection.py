@@ -10,8 +10,8 @@ from memsweep.collector.roots import keeps_fact
 from memsweep.model.plan import CHANGES, Kind, PlanItem, Survey, Totals
 from memsweep.model.reach import unreachable
 from memsweep.model.selection import Selection
+from memsweep.store.items import Around, Items, LiveRow
 from memsweep.store.plans import views
-from memsweep.store.ports.items import Around, ItemRows, LiveRow
 
 _KINDS: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation")
 Names = tuple[tuple[str, str], ...]
@@ -32,7 +32,7 @@ class Selected(NamedTuple):
     """Of what goes: memories and facts whose acts are taken back with them."""
 
 
-def planned_totals(rows: ItemRows, items: Sequence[PlanItem], spared: AbstractSet[int] = frozenset()) -> Totals:
+def planned_totals(rows: Items, items: Sequence[PlanItem], spared: AbstractSet[int] = frozenset()) -> Totals:
     """Return the totals of a plan, with all that follows but for excluded relations, if nothing changes."""
     keys = _keys(items)
     chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
@@ -44,7 +44,7 @@ def planned_totals(rows: ItemRows, items: Sequence[PlanItem], spared: AbstractSe
 
 
 def select(
-    rows: ItemRows, items: Sequence[PlanItem], kept: Mapping[int, str], spared: AbstractSet[int] = frozenset()
+    rows: Items, items: Sequence[PlanItem], kept: Mapping[int, str], spared: AbstractSet[int] = frozenset()
 ) -> Selected:
     """The items that are as they were when they were planned, and what goes with them.
 
@@ -77,18 +77,18 @@ def select(
     return Selected(going, _skipped(rows, items, going, live, kept), ids, changes, segments, retracted)
 
 
-def ids_of(rows: ItemRows, memories: Collection[int], entities: Collection[int]) -> tuple[str, ...]:
+def ids_of(rows: Items, memories: Collection[int], entities: Collection[int]) -> tuple[str, ...]:
     """Return the ids by which an act is found in the log afterwards."""
     return tuple(rows.ids({"memory": memories, "entity": entities}).values())
 
 
-def ids_in(rows: ItemRows, items: Iterable[PlanItem]) -> tuple[str, ...]:
+def ids_in(rows: Items, items: Iterable[PlanItem]) -> tuple[str, ...]:
     """The same, of what a plan names."""
     keys = _keys(items)
     return ids_of(rows, keys["memory"], keys["entity"])
 
 
-def what_goes_with(rows: ItemRows, memory: int, survey: Survey, going: Selection) -> tuple[Names, Names]:
+def what_goes_with(rows: Items, memory: int, survey: Survey, going: Selection) -> tuple[Names, Names]:
     """Of what a memory mentions or states, the names and ids of what goes along, and of what stays."""
     entities = {entity for source, entity in survey.mentions if source == memory}
     relations = {relation for relation, _ in rows.stated_by([memory])}
@@ -100,14 +100,14 @@ def what_goes_with(rows: ItemRows, memory: int, survey: Survey, going: Selection
     return gone, tuple(name for item, name in named if (item.kind, item.key) not in lost)
 
 
-def _seen_since(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
+def _seen_since(rows: Items, items: Sequence[PlanItem]) -> dict[int, str]:
     """Memories that were planned because nobody had seen them, and somebody has: being read raises no version."""
     planned = {item.key: item.evidence["last_seen_at"] for item in items if item.reason == "not_seen"}
     seen = rows.last_seen(planned)
     return {key: "seen since the plan was made" for key in planned if seen.get(key, 0) > planned[key]}
 
 
-def _current_again(rows: ItemRows, items: Sequence[PlanItem]) -> dict[int, str]:
+def _current_again(rows: Items, items: Sequence[PlanItem]) -> dict[int, str]:
     """Memories that were planned because another one supersedes them, and none does any more."""
     planned = {item.key for item in items if item.reason == "superseded_memory"}
     return dict.fromkeys(planned - rows.superseded(planned), "no longer superseded")
@@ -136,20 +136,20 @@ def _may_go(memory: PlanItem, live: Live) -> bool:
     return _is_same(memory, live) and ("kept" not in memory.evidence or ("memory", memory.evidence["kept"]) in live)
 
 
-def _relations(rows: ItemRows, items: Sequence[PlanItem], live: Live) -> set[int]:
+def _relations(rows: Items, items: Sequence[PlanItem], live: Live) -> set[int]:
     """Planned relations that are as they were, but for those that a live memory keeps."""
     wanted = [item for item in items if item.kind == "relation" and _is_same(item, live)]
     stated = {relation for relation, _ in rows.sources([item.key for item in wanted])}
     return {item.key for item in wanted if not keeps_fact(item.reason, stated=item.key in stated)}
 
 
-def _left_unstated(rows: ItemRows, memories: AbstractSet[int]) -> set[int]:
+def _left_unstated(rows: Items, memories: AbstractSet[int]) -> set[int]:
     """Relations that nothing states once these memories are gone; what was given explicitly stands by itself."""
     stated = {relation for relation, explicit in rows.stated_by(memories) if not explicit}
     return stated - {relation for relation, memory in rows.sources(stated) if memory not in memories}
 
 
-def _ends_of_stated(rows: ItemRows, around: Around, memories: Collection[int], relations: Collection[int]) -> set[int]:
+def _ends_of_stated(rows: Items, around: Around, memories: Collection[int], relations: Collection[int]) -> set[int]:
     """The ends of what stands because a live memory states it: it speaks of them."""
     ends = {relation: (left, right) for relation, left, right in around.relations if relation not in relations}
     stated = [(relation, memory) for relation, memory in rows.sources(ends.keys()) if memory not in memories]
@@ -177,7 +177,7 @@ def _without_hold(
 
 
 def _skipped(
-    rows: ItemRows, items: Sequence[PlanItem], going: Selection, live: Live, kept: Mapping[int, str]
+    rows: Items, items: Sequence[PlanItem], going: Selection, live: Live, kept: Mapping[int, str]
 ) -> tuple[tuple[str, str], ...]:
     gone: dict[Kind, AbstractSet[int]] = {
         "memory": going.memories,

@@ -10,13 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.collector.brought_memories import renamed
+from memsweep.collector.brought_memories import LinksAgain, renamed, said_again
 from memsweep.collector.earlier_texts import Embed, Entities
 from memsweep.collector.forms import Form, Forms
-from memsweep.collector.links import LinksAgain
 from memsweep.collector.retraction import held_elsewhere
 from memsweep.collector.returning import SaidAgain
-from memsweep.collector.same_texts import said_again
 from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.merging import MERGED_MENTION
@@ -34,10 +32,19 @@ if TYPE_CHECKING:
 class StayingAgain:
     """Decided when it is made: of memories that stayed without some acts, and of acts that an undo takes back.
 
-    `changed_back` are memories that the undo gives an earlier form: a receipt of an update, or of undoing one.
+    `written` is what the receipt moved; `changed_back` are memories that the undo gives an earlier form: a receipt of
+    an update, or of undoing one.
     """
 
-    def __init__(self, tx: Changes, receipt: int, doing: Operation, embed: Embed, changed_back: Iterable[int]) -> None:
+    def __init__(
+        self,
+        tx: Changes,
+        receipt: int,
+        written: Sequence[Move],
+        doing: Operation,
+        embed: Embed,
+        changed_back: Iterable[int],
+    ) -> None:
         self._receipt, self._at = receipt, to_micros(doing.now)
         back = set(changed_back)
         acts = tx.acts.taken_back_by(receipt)
@@ -49,13 +56,13 @@ class StayingAgain:
         self.conflicts = self._make_returning(tx)
         stuck = self._pick(tx)
         self._given = [act for act in given.values() if act.memory not in stuck]
-        moves = tx.moves.of([receipt], (UNMENTIONED,))
+        moves = [move for move in written if move.kind == UNMENTIONED]
         entities = Entities(tx, {move.b for move in moves if move.b is not None})
         self._mentions = [OwnedMention(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
         self._placed = self._placed_mentions(tx)
         self._merged = list(_merged_since(tx, moves, self._forms.rows))
         self._brought = _brought_by_merges(tx, moves)
-        self._links = LinksAgain(tx, receipt)
+        self._links = LinksAgain(tx, written)
         self._has_moved = bool(moves or self._links.has_moved)
         self._left = _LeftBehind(tx, [form for form in self._forms.made if form.returns], self._whole)
         self._forms.read(embed, self._left.lost)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from memsweep.collector.brought_memories import LinksAgain
 from memsweep.collector.earlier_texts import Embed
-from memsweep.collector.links import LinksAgain
 from memsweep.collector.rejoin import take_back
 from memsweep.collector.retraction import Restatement
 from memsweep.collector.returning import Returning
@@ -39,11 +39,12 @@ def undo(
     with store.changing() as tx:
         receipt = _usable(tx.receipts.get(receipt_id), receipt_id)
         with gc_paused():
-            apart = take_apart(tx, receipt, doing, find)
-            joined = take_back(tx, receipt)
+            moves = tx.moves.of([receipt])
+            apart = take_apart(tx, receipt, moves, doing, find)
+            joined = take_back(tx, receipt, moves)
             restated = Restatement(tx, receipt)
             changed = Reverting(tx, receipt, doing, embed)
-            again = StayingAgain(tx, receipt, doing, embed, changed.memories)
+            again = StayingAgain(tx, receipt, moves, doing, embed, changed.memories)
             said = again.returning._replace(facts=restated.said_again, stated=frozenset(restated.relations))
             back = Returning(tx, receipt, doing, apart, ended=restated.ended, said=said, find=find)
             changed.restate(back.relations)
@@ -188,7 +189,7 @@ class ActsBack:
         held = {key: row.trash for key, row in rows.items() if row.trash is not None}
         acts = tx.acts.of_memories(held) if held else []
         self._acts = {act.key: act.receipt for act in acts if act.trash == held[act.memory]}
-        self._links = [LinksAgain(tx, receipt, only=key) for key, receipt in held.items()]
+        self._links = [LinksAgain(tx, tx.moves.of([receipt]), only=key) for key, receipt in held.items()]
         facts = {row.key: row.trash for row in tx.relations.at(only.relations)} if only.relations else {}
         journal = tx.origins.journal(facts) if facts else []
         self._contributions = {

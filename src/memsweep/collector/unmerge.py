@@ -36,9 +36,8 @@ _ENDS = ("subject", "object")
 _CHANGED = ("subject", "object", "strength", "source")
 
 
-def take_apart(tx: Changes, receipt: int, doing: Operation, find: FindNames) -> Unmerge | None:
+def take_apart(tx: Changes, receipt: int, moves: list[Move], doing: Operation, find: FindNames) -> Unmerge | None:
     """Return the undo of the merge of a receipt; None if it was none."""
-    moves = tx.moves.of([receipt])
     target = next((move.a for move in moves if move.kind == "target"), None)
     if target is None:
         return None

@@ -15,9 +15,9 @@ from typing import Protocol
 from memsweep.model.audit import AuditEvent
 from memsweep.model.origin import Origin
 from memsweep.store.facts import Mentions, Moves, Relations
+from memsweep.store.items import Items
 from memsweep.store.journals import Origins, Revisions
 from memsweep.store.memory_acts import MemoryActRows
-from memsweep.store.ports.items import ItemReads, ItemRows
 from memsweep.store.receipts import Plans, Receipts, Tombstones
 from memsweep.store.records import Aliases, Entities, Records
 from memsweep.store.rows import Rows
@@ -30,7 +30,7 @@ class Reads(Protocol):
     """The rows and plans of a transaction of the collector, or of an open context window."""
 
     @property
-    def items(self) -> ItemReads: ...
+    def items(self) -> Items: ...
 
     @property
     def plans(self) -> Plans: ...
@@ -39,7 +39,7 @@ class Reads(Protocol):
 class WorkspaceReads:
     """Questions that change nothing: what is there, and what was before. An engine sets what only it can answer."""
 
-    items: ItemReads
+    items: Items
     texts: Texts
     records: Records
 
@@ -53,7 +53,6 @@ class WorkspaceReads:
 class Changes(WorkspaceReads):
     """A transaction under way. Leaving it without an error keeps all of it, with one nothing."""
 
-    items: ItemRows
     trash: Trash
     acts: MemoryActRows
 

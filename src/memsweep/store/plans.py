@@ -29,7 +29,7 @@ from memsweep.model.plan import (
 )
 from memsweep.model.text import clipped, excerpt
 from memsweep.model.times import moment_or_none
-from memsweep.store.ports.items import Described, ItemReads
+from memsweep.store.items import Described, Items
 from memsweep.store.receipts import SavedPlan
 from memsweep.store.things.collected import PlanRow
 
@@ -136,7 +136,7 @@ def refuse_altered(plan: Plan, items: Sequence[PlanItem], window: str | None = N
         raise StoreCorrupt(f"plan {plan.id} is not as it was saved; nothing was removed.", hint=_renewal(window))
 
 
-def views(rows: ItemReads, items: Sequence[PlanItem], beside: Collection[str] = (NEAR_DUPLICATE,)) -> list[PlanView]:
+def views(rows: Items, items: Sequence[PlanItem], beside: Collection[str] = (NEAR_DUPLICATE,)) -> list[PlanView]:
     """Items as their rows are now; those with the reasons `beside` with what stays in their place."""
     wanted: dict[Kind, set[int]] = {}
     for item in items:
@@ -214,7 +214,7 @@ def _redaction(after: str) -> Beside:
     return Beside(_MARK.sub(_DOTS, shown), shown, ())
 
 
-def _opened(rows: ItemReads, head: PlanRow) -> Plan:
+def _opened(rows: Items, head: PlanRow) -> Plan:
     said = {**_SUMMARY, **head.summary}
     return Plan(
         id=head.id,
@@ -232,7 +232,7 @@ def _opened(rows: ItemReads, head: PlanRow) -> Plan:
     )
 
 
-def _shown(rows: ItemReads, protected: Sequence[Protected]) -> tuple[dict[str, Any], ...]:
+def _shown(rows: Items, protected: Sequence[Protected]) -> tuple[dict[str, Any], ...]:
     if not protected:
         return ()
     return tuple(

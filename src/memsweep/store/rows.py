@@ -55,20 +55,24 @@ class Values(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """By a column with one of some keys: the key, how many rows, and how many letters a column of them has."""
+    """By a column with one of some keys: the key, how many rows, and how many letters a column of them has.
+
+    Without a column all rows at once, under no key.
+    """
 
     row: Any
-    by: str
-    keys: Collection[int]
+    by: str = ""
+    keys: Collection[int] = ()
     letters: str = ""
     bin: Bin = "live"
 
 
 class Show(NamedTuple):
-    """A query for columns of a view, by name, of live memories or pieces that meet all conditions."""
+    """A query for columns of a view, by name, of memories or pieces that meet all conditions."""
 
     view: View
     where: tuple[Where, ...]
+    bin: Bin = "live"
 
 
 class Tally(NamedTuple):

@@ -72,9 +72,10 @@ class Trash:
         asked = (Values(row, ("trash", "id"), (("key", "in", keys),), "trash") for row, keys in items)
         return [(receipt, uid) for found in self._rows.ask(*asked) for receipt, uid in found]
 
-    def memories_of(self, receipt: int) -> list[int]:
-        (found,) = self._rows.ask(Values(MemoryRow, ("key",), (("trash", "=", receipt),), "trash"))
-        return [key for (key,) in found]
+    def memories_of(self, receipt: int) -> dict[int, str]:
+        """Return the memories that a receipt holds, with their ids."""
+        (found,) = self._rows.ask(Values(MemoryRow, ("key", "id"), (("trash", "=", receipt),), "trash"))
+        return dict(map(tuple, found))
 
     def chunks_of(self, receipt: int) -> list[tuple[int, int]]:
         """Return the chunks that a receipt holds, each with its memory."""

@@ -23,8 +23,8 @@ from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import Held, WindowRow, WindowState
 from memsweep.store.forgotten import tombstoned
+from memsweep.store.items import Items
 from memsweep.store.plans import CONTEXT
-from memsweep.store.ports.items import ItemRows
 from memsweep.store.receipts import Plans
 from memsweep.store.refusals import unknown_window
 from memsweep.store.rows import Find, Rows, Values, Where
@@ -45,7 +45,7 @@ class WindowParts(NamedTuple):
     """The parts that an engine gives to a window under way."""
 
     rows: Rows
-    items: ItemRows
+    items: Items
     origin_key: Callable[[Origin], int | None]
     matches: Callable[[int, str, int], dict[int, float]]
     """Of a window, by its key, the places of the stashed segments that match a query best, with their scores."""

@@ -13,12 +13,12 @@ from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.falkor import code_cypher, trash_cypher
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.records import FalkorRecords
 from memsweep.store.falkor.revisions import FalkorTexts
 from memsweep.store.falkor.rows import FalkorRows
+from memsweep.store.falkor.surveying import FalkorItems
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
 from memsweep.store.things.code import CodeRootRow

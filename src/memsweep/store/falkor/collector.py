@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
+from memsweep.model.audit import AuditEvent, AuditQuery, Trashed
 from memsweep.model.stored import mapping
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
@@ -15,10 +15,11 @@ from memsweep.store.falkor import disk, gc_cypher, trash_cypher
 from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.ports.collector import Collector
 from memsweep.store.refusals import too_slow
 
 
-class FalkorCollector:
+class FalkorCollector(Collector):
     """Implements `memsweep.store.ports.collector.Collector`."""
 
     def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
@@ -38,12 +39,6 @@ class FalkorCollector:
             self._vectors.announce(tx.meta["generation"], tx.freed_chunks | dropped)
         if dropped:
             self._vectors.dismiss(tx.meta["generation"])
-
-    def code_paths(self) -> list[tuple[int, str, str]]:
-        return [(key, root, path) for key, root, path in self._graph.ask(gc_cypher.CODE_PATHS)]
-
-    def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
-        return dict(map(tuple, self._graph.ask(gc_cypher.MEMORY_KEYS, ids=list(ids))))
 
     def wipe(self, done: str, *, freed: bool = True) -> list[str]:
         """Take the vectors of what was freed out of the set, and all of it out of what the server has on its disk."""
@@ -101,10 +96,6 @@ class FalkorCollector:
         query = gc_cypher.AUDIT if asked.subject is None else gc_cypher.AUDIT_OF
         rows = self._graph.ask(query, limit=limit, **wanted(asked))
         return [(key, event_of(from_micros(at), *said)) for key, at, *said in rows]
-
-    def tombstones(self) -> list[Tombstone]:
-        rows = self._graph.ask(gc_cypher.TOMBSTONES)
-        return [Tombstone(memory, from_micros(at), reason) for memory, at, reason in rows]
 
 
 @contextmanager

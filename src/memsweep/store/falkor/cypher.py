@@ -87,7 +87,6 @@ ENTITIES_NAMED = f"UNWIND $names AS name MATCH (e:Entity {{name_key: name}}) RET
 ENTITIES_ONCE_NAMED = f"""
     UNWIND $names AS name MATCH (a:Alias {{name_key: name}}) WITH a MATCH (e:Entity {{ref: toString(a.entity)}})
     RETURN a.name_key, a.type_key, {_ENTITY}"""
-ENTITIES_OF_IDS = f"UNWIND $ids AS id MATCH (e:Entity {{id: id}}) RETURN {_ENTITY}"
 NAMES_SEEN = """
     UNWIND $names AS name MATCH (n:NameSeen {name_key: name}) RETURN n.name_key, n.name, n.evidence, n.chunks"""
 RELATIONS_FROM = """

@@ -22,9 +22,6 @@ EDGES_AT = """
 STATEMENTS_OF = """
     UNWIND $relations AS relation MATCH ()-[s:STATES {relation: relation}]->() WITH relation, startNode(s) AS m
     RETURN m.key, relation, m.source <> 'code_indexer', m.trash IS NULL"""
-SAME_TEXT = """
-    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) WITH DISTINCT m.content_hash AS hash
-    MATCH (n:Memory {content_hash: hash}) RETURN DISTINCT n.key"""
 WITH_ANY_WORD = """
     CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node
     MATCH (node)<-[:HAS_CHUNK]-(m:Memory) WHERE m.source <> 'code_indexer' RETURN DISTINCT m.key"""
@@ -55,35 +52,8 @@ STATEMENTS_OF_NOTES = "MATCH (m:{memory})-[s:STATES]->() WHERE m.source <> 'code
 STATEMENTS = "MATCH (m:Memory)-[s:STATES]->() RETURN m.key, s.relation"
 MENTIONS = "MATCH (m:Memory)-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) RETURN DISTINCT m.key, e.key"
 TEXTS = "MATCH (m:Memory) WHERE m.source <> 'code_indexer' RETURN m.key, m.text"
-TEXTS_OF = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.key, m.text"
-CODE_PATHS = "MATCH (m:Memory) WHERE m.path IS NOT NULL RETURN m.key, m.root, m.path"
-MEMORY_KEYS = "UNWIND $ids AS id MATCH (m:Memory {id: id}) RETURN m.id, m.key"
 REVISION = "MATCH (w:Workspace) RETURN w.revision"
 
-# finding and describing, live or not
-FIND = "MATCH (n:{label} {{id: $id}}) OPTIONAL MATCH (r:Receipt {{ref: toString(n.trash)}}) RETURN n.key, r.id"
-# In the order of `memsweep.store.ports.items.Described`.
-DESCRIBE_MEMORY = """
-    UNWIND $keys AS key MATCH (m:{memory} {{ref: toString(key)}}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c:{chunk})
-    WITH m, count(c) AS chunks
-    RETURN m.key, m.id, left(m.text, 80), m.created_at, size(m.text), m.root, m.path, chunks"""
-DESCRIBE_CHUNK = """
-    UNWIND $keys AS key MATCH (c:{chunk} {{ref: toString(key)}})
-    RETURN c.key, c.id, left(c.text, 80), null, size(c.text)"""
-DESCRIBE_ENTITY = """
-    UNWIND $keys AS key MATCH (e:{entity} {{ref: toString(key)}})
-    RETURN e.key, e.id, e.name, e.created_at, 0 AS length, null AS root, null AS path, 0 AS chunks, e.type"""
-DESCRIBE_RELATION = """
-    UNWIND $keys AS key MATCH (s)-[r:{relation} {{ref: toString(key)}}]->(o)
-    RETURN r.key, r.id, r.relation, r.created_at, s.id, o.id, s.name, o.name"""
-IDS = {
-    "memory": "UNWIND $keys AS key MATCH (n:{memory} {{ref: toString(key)}}) RETURN n.key, n.id",
-    "chunk": "UNWIND $keys AS key MATCH (n:{chunk} {{ref: toString(key)}}) RETURN n.key, n.id",
-    "entity": "UNWIND $keys AS key MATCH (n:{entity} {{ref: toString(key)}}) RETURN n.key, n.id",
-    "relation": "UNWIND $keys AS key MATCH ()-[r:{relation} {{ref: toString(key)}}]->() RETURN r.key, r.id",
-    "segment": "UNWIND $keys AS key MATCH (n:{segment} {{ref: toString(key)}}) RETURN n.key, n.id",
-}
-TRASHED_IDS_AT = "UNWIND $nodes AS node MATCH (n:TrashedMemory) WHERE ID(n) = node RETURN n.key, n.id"
 _LIVE = {"memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO", "segment": "Segment"}
 _TRASH = {
     "memory": "TrashedMemory",
@@ -99,47 +69,13 @@ def live_and_trashed(query: str) -> tuple[str, str]:
     return query.format(**_LIVE), query.format(**_TRASH)
 
 
-def of_label(query: str, label: str) -> str:
-    return query.format(label=label)
-
-
 REASONS = """
     UNWIND $items AS item MATCH (p:Plan {id: item[0]}) MATCH (i:PlanItem {ref: toString(item[2])})
     WHERE i.plan = p.key AND i.kind = item[1] RETURN item[1], item[2], i.reason"""
 
 # what an apply looks at again
 COUNT_MEMORIES = "MATCH (m:Memory) RETURN count(m)"
-LIVE_MEMORIES = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) RETURN m.key, m.version, m.pinned"
-LAST_SEEN = """
-    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)}) OPTIONAL MATCH (s:CodeScope {ref: toString(m.scope)})
-    RETURN m.key, m.created_at, m.last_seen_at, m.stale, coalesce(s.verified_at, m.verified_at)"""
-LIVE_ENTITIES = "UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) RETURN e.key, e.version, e.pinned"
-LIVE_CHUNKS = """
-    UNWIND $keys AS key MATCH (c:Chunk {ref: toString(key)}) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c)
-    RETURN c.key, 0, false, m.key"""
-LIVE_RELATIONS = """
-    UNWIND $keys AS key MATCH (s)-[r:RELATED_TO {ref: toString(key)}]->(o)
-    RETURN r.key, r.version, false, s.key, o.key"""
-CHUNKS_OF = "UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key"
-# Many memories are asked about at once, each for 5 microseconds: not where nothing is stated at all.
-STATED_BY = """
-    MATCH ()-[one:STATES]->() WHERE one.relation > 0 WITH one LIMIT 1
-    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[s:STATES]->() WITH DISTINCT s.relation AS relation
-    MATCH ()-[r:RELATED_TO {ref: toString(relation)}]->() RETURN r.key, r.handed_in, r.evidence"""
-NOTES_STATING = """
-    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m
-    WHERE m.source <> 'code_indexer' RETURN key, count(m)"""
-LIVE_SOURCES = """
-    UNWIND $keys AS key MATCH ()-[s:STATES {relation: key}]->() WITH key, startNode(s) AS m WHERE m.trash IS NULL
-    RETURN key, m.key"""
-MENTIONED_BY = """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})<-[:MENTIONS]-(:Chunk)<-[:HAS_CHUNK]-(m:Memory)
-    RETURN DISTINCT e.key, m.key"""
-EDGES_OF = """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)})-[r:RELATED_TO]-()
-    RETURN DISTINCT r.key, startNode(r).key, endNode(r).key"""
 
-ADD_RECEIPT = "CREATE (:Receipt {*row})"
 
 # audit, pins, tombstones
 ADD_AUDIT = "CREATE (:AuditEvent {*row})"
@@ -157,5 +93,3 @@ AUDIT_OF = f"""
 COUNT_EVENTS = """
     MATCH (a:AuditEvent {subject: $subject}) WHERE a.at = $at AND a.action = $action AND a.reason = $reason
     RETURN count(a)"""
-PIN = "MATCH (n:{label} {{ref: toString(row.key)}}) SET n.pinned = row.pinned SET n.version = n.version + 1"
-TOMBSTONES = "MATCH (t:Tombstone) RETURN t.memory, t.at, t.reason ORDER BY t.at DESC, t.memory"

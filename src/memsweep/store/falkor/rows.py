@@ -15,6 +15,7 @@ from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told
 from memsweep.store.rows import Find, Read, Shape, Show, Tally, Totals, Values, Where
+from memsweep.store.things.memories import MEMORY
 
 if TYPE_CHECKING:
     from memsweep.store.views import View
@@ -82,6 +83,8 @@ class FalkorRows:
             )
             if isinstance(read, Show):
                 found[-1] = [*map(viewed(read.view)[2], rows)]
+            elif isinstance(read, Totals) and not read.by:
+                found[-1] = [(None, sum(number for (number,) in rows), 0)]
         return found
 
     def find(self, row: type[R], *where: Where, bin: Bin = "live") -> list[R]:
@@ -194,10 +197,15 @@ def queries_of(read: Read) -> list[Query]:
     """Return a query for each place; none where nothing can be found."""
     if isinstance(read, Show | Tally):
         values, shape = _bound(read.view, read.where), shape_of(read.where)
-        seen = _look(read.view, shape) if isinstance(read, Show) else _tally(read.view, read.by, read.sums, shape)
-        return [] if [] in values.values() else [(seen, values)]
+        if isinstance(read, Tally):
+            seen = [_tally(read.view, read.by, read.sums, shape)]
+        else:
+            seen = [_look(read.view, shape, label) for label in MEMORY.labels(read.bin)]
+        return [] if [] in values.values() else [(each, values) for each in seen]
     it, _ = declared(read.row)
     if isinstance(read, Totals):
+        if not read.by:
+            return [(_count(it, label), {}) for label in it.labels(read.bin)]
         values = {"w0": sorted(read.keys)}
         shape = ((read.by, "in"),)
         queries = [_totals(read.row, read.by, read.letters, place) for place in _places(it, shape, read.bin, "any")]
@@ -410,8 +418,15 @@ def _totals(row: Any, by: str, letters: str, place: Location) -> str:
         of, ref = _index(it, by)
         found = f"{ref}: {'each' if of == 'n' else 'toString(each)'}"
         return f"UNWIND $w0 AS each MATCH {_at(it, place, {of: [found]}, '')} RETURN each, count(*), 0"
-    at = _at(it, place, {"n": [f"{it.in_node(by)}: each"]})
+    of = _index(it, by)[0]
+    at = _at(it, place, {of: ["ref: toString(each)" if of == "o" else f"{it.in_node(by)}: each"]})
     return f"UNWIND $w0 AS each MATCH {at} RETURN each, count(n), {sized}"
+
+
+@cache
+def _count(it: Declaration, label: str) -> str:
+    """Count as the server does without looking at any."""
+    return f"MATCH {f'()-[n:{label}]->()' if it.edge else f'(n:{label})'} RETURN count(n)"
 
 
 def nodes_of(rows: Sequence[Any]) -> list[dict[str, Any]]:
@@ -532,9 +547,9 @@ def _at_view(view: View, name: str) -> str:
 
 
 @cache
-def _look(view: View, shape: Shape) -> str:
+def _look(view: View, shape: Shape, label: str = "Memory") -> str:
     columns, joins, _ = viewed(view)
-    return f"{_seen(view, shape)}{joins} RETURN {columns}"
+    return f"{_seen(view, shape, label)}{joins} RETURN {columns}"
 
 
 @cache
@@ -543,7 +558,7 @@ def _tally(view: View, by: tuple[str, ...], sums: tuple[str, ...], shape: Shape)
     return f"{_seen(view, shape)} RETURN {counted}{''.join(f', sum({_at_view(view, name)})' for name in sums)}"
 
 
-def _seen(view: View, shape: Shape) -> str:
+def _seen(view: View, shape: Shape, label: str = "Memory") -> str:
     """Find memories, or their pieces, by the first condition that an index knows."""
     unwound, parts = "", list[str]()
     props = {"m": "", "c": ""}
@@ -557,6 +572,6 @@ def _seen(view: View, shape: Shape) -> str:
             parts.append(f"{at} IS {'NOT ' * (op == 'known')}NULL")
         else:
             parts.append(f"{at} {'IN' if op == 'in' else op} $w{place}")
-    memory, chunk = f"(m:Memory{props['m']})", f"(c:Chunk{props['c']})"
+    memory, chunk = f"(m:{label}{props['m']})", f"(c:Chunk{props['c']})"
     ends = f"{chunk}<-[:HAS_CHUNK]-{memory}" if props["c"] else f"{memory}-[:HAS_CHUNK]->{chunk}"
     return f"{unwound}MATCH {ends if view.is_of_chunks else memory}{' WHERE ' * bool(parts)}{' AND '.join(parts)}"

@@ -26,8 +26,6 @@ LINKS = "MATCH (n:Memory)-[s:SUPERSEDES]->(o:Memory) RETURN o.key, n.key, s.at O
 LINKS_OF = """
     UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[s:SUPERSEDES]-(:Memory) WITH DISTINCT s
     RETURN endNode(s).key, startNode(s).key, s.at"""
-STILL_SUPERSEDED = """
-    UNWIND $keys AS key MATCH (o:Memory {ref: toString(key)})<-[:SUPERSEDES]-(:Memory) RETURN DISTINCT o.key"""
 
 
 def add_link(*, new_is_trashed: bool, old_is_trashed: bool) -> str:

@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
+from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.memory import last_seen
 from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.model.sources import stands_alone
-from memsweep.store.falkor import gc_cypher, superseding_cypher
+from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Row
-from memsweep.store.surveys import reads_edges, reads_entities, reads_unmentioned_only
+from memsweep.store.falkor.words import any_of, having
+from memsweep.store.items import Items, reads_edges, reads_entities, reads_unmentioned_only
 
 _ATTEMPTS = 5
 _PAGE = 1_000
@@ -41,7 +44,33 @@ def pages(asked: GraphHandle | Transaction, query: str, **wanted: Sequence[Any])
             yield from answer
 
 
-def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
+class FalkorItems(Items):
+    """Items of a graph, with what the collector's rules must see."""
+
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
+        super().__init__(FalkorRows(asked))
+        self._asked = asked
+
+    def survey(self, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
+        if isinstance(self._asked, GraphHandle):
+            return at_one_moment(self._asked, lambda asked: _survey(asked, needs, missing_files))
+        return _survey(self._asked, needs, missing_files)
+
+    def survey_of(self, memories: Collection[int], entities: Collection[int] = ()) -> Survey:
+        return _survey_of(self._asked, memories, entities)
+
+    def count_words(self, words: Collection[str]) -> dict[str, int]:
+        asked = {word: said for word in words if (said := any_of([word]))}
+        rows = self._asked.ask(cypher.COUNT_EACH, words=list(asked.values())) if asked else []
+        counts: dict[str, int] = dict(map(tuple, rows))
+        return {word: counts.get(asked.get(word, ""), 0) for word in words}
+
+    def with_words(self, words: WordGroups, *, in_pieces: bool = False) -> set[int]:
+        said = gc_cypher.IN_PIECES if in_pieces else gc_cypher.WITH_ANY_WORD
+        return {key for (key,) in self._asked.ask(said, words=having(words.needed, words.groups))}
+
+
+def _survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
     knowledge = reads_entities(needs)
     mentions = [(memory, entity) for memory, entity in asked.ask(gc_cypher.MENTIONS)] if knowledge else []
     standing, stated = _edges(asked, needs) if reads_edges(needs) else ([], [])
@@ -65,7 +94,7 @@ def survey(asked: GraphHandle | Transaction, needs: Collection[str], missing_fil
     )
 
 
-def survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entities: Collection[int]) -> Survey:
+def _survey_of(asked: GraphHandle | Transaction, memories: Collection[int], entities: Collection[int]) -> Survey:
     """The part of it that is about these alone."""
     of_memories, of_entities = {"keys": sorted(memories)}, {"keys": sorted(entities)}
     rows, scopes, chunks, links, things, mentions, edges = asked.ask_all(

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from functools import partial
 
 from memsweep.model.origin import Origin
-from memsweep.store.falkor.items import FalkorItems
 from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.origins import about, origin_key
 from memsweep.store.falkor.rows import FalkorRows, queries_of
+from memsweep.store.falkor.surveying import FalkorItems
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.rows import Find, Values
 from memsweep.store.things.windows import SegmentRow

@@ -14,12 +14,12 @@ from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file.meta import add_event
 from memsweep.store.sqlite import trash_sql
-from memsweep.store.sqlite.items import SqliteItems
 from memsweep.store.sqlite.memory_acts import SqliteMemoryActs
 from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.records import SqliteRecords
 from memsweep.store.sqlite.revisions import SqliteRevisions, SqliteTexts
 from memsweep.store.sqlite.rows import SqliteRows, as_list
+from memsweep.store.sqlite.surveying import SqliteItems
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
 
 

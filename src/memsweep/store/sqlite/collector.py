@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import apsw
 
 from memsweep.errors import StoreBusy, StoreError
-from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
+from memsweep.model.audit import AuditEvent, AuditQuery, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.file import mark
 from memsweep.store.file.connect import Pool, one
+from memsweep.store.ports.collector import Collector
 from memsweep.store.refusals import too_slow
-from memsweep.store.sqlite import surveying, trash_sql
+from memsweep.store.sqlite import trash_sql
 from memsweep.store.sqlite.changes import SqliteChanges, SqliteReads
 from memsweep.store.sqlite.vectors import VectorIndex
 
 _STEPS_BETWEEN_LOOKS = 100_000
 
 
-class SqliteCollector:
+class SqliteCollector(Collector):
     """Implements `memsweep.store.ports.collector.Collector`."""
 
     def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
@@ -41,14 +42,6 @@ class SqliteCollector:
     def changing(self, seconds: float | None = None) -> Iterator[SqliteChanges]:
         with self._pool.writing() as db, nullcontext() if seconds is None else _within(db, seconds):
             yield SqliteChanges(db)
-
-    def code_paths(self) -> list[tuple[int, str, str]]:
-        with self._pool.reading() as db:
-            return surveying.code_paths(db)
-
-    def memory_keys(self, ids: Sequence[str]) -> dict[str, int]:
-        with self._pool.reading() as db:
-            return surveying.memory_keys(db, ids)
 
     def trashed(self, limit: int, offset: int, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
         of = {"receipt": None if receipt_id is None else findable(receipt_id)}
@@ -88,21 +81,10 @@ class SqliteCollector:
             rows: list[Any] = db.execute(trash_sql.AUDIT, {**wanted(asked), "limit": limit}).fetchall()
             return [(key, _event(*event)) for key, *event in rows]
 
-    def tombstones(self) -> list[Tombstone]:
-        with self._pool.reading() as db:
-            rows: list[Any] = db.execute(trash_sql.TOMBSTONES).fetchall()
-            return [_tombstone(found) for found in rows]
-
 
 def _event(at: int, actor: str, action: str, subject: str, counts: str, reason: str) -> AuditEvent:
     expect(str, actor, action, subject, reason)
     return event_of(from_micros(at), actor, action, subject, counts, reason)
-
-
-def _tombstone(found: tuple[Any, ...]) -> Tombstone:
-    memory, at, reason = found
-    expect(str, memory, reason)
-    return Tombstone(memory, from_micros(at), reason)
 
 
 def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:

@@ -20,9 +20,6 @@ MENTIONS_OF = f"""
     join chunk on chunk.id = mention.chunk and chunk.trash is null
     join memory on memory.id = chunk.memory and memory.trash is null
     where mention.trash is null and mention.entity in {_KEYS}"""
-SAME_TEXT = f"""
-    select id from memory where trash is null
-      and content_hash in (select content_hash from memory where id in {_KEYS} and trash is null)"""
 CHUNK_COUNTS = "select memory, count(*) from chunk where trash is null group by memory"
 LONE_CHUNKS = """
     select chunk.id, chunk.memory from chunk left join memory on memory.id = chunk.memory
@@ -72,13 +69,3 @@ MENTIONS = """
     join memory on memory.id = chunk.memory and memory.trash is null
     where mention.trash is null"""
 TEXTS = "select id, text from live_memory where source <> 'code_indexer'"
-CODE_PATHS = """
-    select memory.id, code_root.path, code_file.path from code_file
-    join memory on memory.id = code_file.memory and memory.trash is null
-    join code_root on code_root.id = code_file.root"""
-MEMORY_KEYS = "select uid, id from live_memory where uid in (select value from json_each(?))"
-
-# undoing and merging
-ADD_RECEIPT = """
-    insert into receipt (uid, plan, action, strategy, actor, created_at) values (?, ?, ?, ?, ?, ?) returning id"""
-FILL_RECEIPT = "update receipt set counts = ?, skipped = ? where id = ?"

@@ -140,7 +140,7 @@ class SqliteRows:
         if isinstance(read, Show | Tally):
             return self._seen(read)
         if isinstance(read, Totals):
-            return self._db.execute(_totals(read), (json.dumps(sorted(read.keys)),)).fetchall()
+            return self._db.execute(_totals(read), (as_list(read.keys),) if read.by else ()).fetchall()
         if _is_empty(read.where):
             return []
         bound = _bound(declared(read.row)[0], read.where)
@@ -157,7 +157,7 @@ class SqliteRows:
         bound = _bound(read.view, read.where)
         if isinstance(read, Tally):
             return self._db.execute(_tally(read.view, read.by, read.sums, shape_of(read.where)), bound).fetchall()
-        said, decode = _look(read.view, shape_of(read.where))
+        said, decode = _look(read.view, shape_of(read.where), read.bin)
         return [*map(decode, self._db.execute(said, bound))]
 
     def add(self, rows: Sequence[Any], *, beside: str = "") -> Sequence[int]:
@@ -329,8 +329,10 @@ def _listed(row: Any, columns: tuple[str, ...], shape: Shape, bin: Bin, near: Bi
 def _totals(read: Totals) -> str:
     it, _ = declared(read.row)
     sized = f"cast(total(length({it.in_file(read.letters)})) as integer)" if read.letters else "0"
-    found = f"{_from(it, (), read.bin)}{_conditions(it, ((read.by, 'in'),), read.bin)}"
-    return f"select {_name(it, read.by)}, count(*), {sized} {found} group by 1"
+    shape: Shape = ((read.by, "in"),) if read.by else ()
+    found = f"{_from(it, (), read.bin)}{_conditions(it, shape, read.bin)}"
+    by, grouped = (_name(it, read.by), " group by 1") if read.by else ("null", "")
+    return f"select {by}, count(*), {sized} {found}{grouped}"
 
 
 @cache
@@ -394,12 +396,12 @@ def _joins(view: View, names: Iterable[str]) -> str:
 
 
 @cache
-def _look(view: View, shape: Shape) -> tuple[str, ReadView]:
+def _look(view: View, shape: Shape, bin: Bin) -> tuple[str, ReadView]:
     columns, joins, read = viewed(view)
     start = "memory"
     if view.is_of_chunks:
         start = "chunk join memory on memory.id = chunk.memory and memory.trash is null"
-    return f"select {columns} from {start}{joins}{_view_conditions(view, shape)}", read
+    return f"select {columns} from {start}{joins}{_view_conditions(view, shape, bin)}", read
 
 
 @cache
@@ -417,7 +419,8 @@ def _at(view: View, name: str) -> str:
     return f"{of.table}.{of.in_file(column)}"
 
 
-def _view_conditions(view: View, shape: Shape) -> str:
+def _view_conditions(view: View, shape: Shape, bin: Bin = "live") -> str:
     parts = [f"{_at(view, name)} {_OPS.get(op) or f'{op} ?'}" for name, op in shape]
-    parts.append(f"{'chunk' if view.is_of_chunks else 'memory'}.trash is null")
-    return f" where {' and '.join(parts)}"
+    if bin != "any":
+        parts.append(f"{'chunk' if view.is_of_chunks else 'memory'}.{_BINS[bin]}")
+    return f" where {' and '.join(parts)}" if parts else ""

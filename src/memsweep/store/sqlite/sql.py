@@ -144,8 +144,6 @@ SET_CODE_FILE = """
         functions = excluded.functions, classes = excluded.classes, encoding = excluded.encoding,
         failure = excluded.failure"""
 DROP_CODE_SKIP = "delete from code_skip where root = ? and path = ?"
-COUNT_LIVE = """
-    select count(*) from json_each(?) as wanted join memory on memory.uid = wanted.value where memory.trash is null"""
 CHUNKS_OF_MEMORY = """
     select id, hash, text, words, symbol, symbol_kind, first_line, last_line, position from chunk
     where memory = ? and trash is null order by position"""

@@ -26,9 +26,6 @@ LINKS_OF = LINKS.replace(
     "order by",
     "where old in (select value from json_each(:keys)) or new in (select value from json_each(:keys)) order by",
 )
-STILL_SUPERSEDED = """
-    select distinct old from supersession join memory as newer on newer.id = new and newer.trash is null
-    where old in (select value from json_each(:keys))"""
 NOT_SUPERSEDED = """not exists (
     select 1 from supersession join memory as newer on newer.id = supersession.new and newer.trash is null
     where supersession.old = memory.id)"""

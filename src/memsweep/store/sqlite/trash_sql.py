@@ -27,12 +27,6 @@ SAME_TEXTS = """
 CHUNKS_WITH = """
     select chunk.id from json_each(?) as wanted cross join memory on memory.id = wanted.value
     cross join chunk on chunk.memory = memory.id where +chunk.trash = memory.trash"""
-# what comes back
-# A mention is in the trash with one of its ends, and only then.
-_WHERE_ITS_ENDS_ARE = """
-    update mention set trash = coalesce((select trash from chunk where chunk.id = mention.chunk),
-                                        (select trash from entity where entity.id = mention.entity))"""
-MENTIONS_FOLLOW_ENTITIES = f"{_WHERE_ITS_ENDS_ARE} where entity in (select value from json_each(?))"
 # A namesake takes over what the other had, in whichever trash it waits.
 HAND_OVER = (
     "update or ignore mention set entity = :namesake, trash = (select trash from chunk where chunk.id = mention.chunk)"
@@ -105,7 +99,6 @@ AUDIT = """
       and (instr(counts, :needle)
            or ((:subject is null or subject = :subject) and substr(counts, 1, length(:rest)) <> :rest))
     order by id desc limit :limit"""
-TOMBSTONES = "select memory, at, reason from tombstone order by at desc, memory"
 
 # What is too old to tell of: receipts that were purged, with their plans, and events of the log.
 _SPENT = """
