@@ -21,7 +21,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     given = [*(sys.argv[1:] if arguments is None else arguments)]
     try:
         status = _run(given, arguments)
-        sys.stdout.flush()  # here a pipe that was closed, or a full disk, can still be caught
+        if sys.stdout is not None:
+            sys.stdout.flush()  # here a pipe that was closed, or a full disk, can still be caught
     except BrokenPipeError:
         _drop_output()
         return 0
