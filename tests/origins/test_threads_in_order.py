@@ -17,9 +17,6 @@ WAYS = ("add", "update", "delete", "origin", "undo")
 Act = tuple[str, int, bool, bool]
 ACTS = st.lists(st.tuples(st.sampled_from(WAYS), st.integers(0, 5), st.booleans(), st.booleans()), max_size=9)
 """The way, of which memory or receipt, by whom, and whether the text is a long one."""
-ORDER = """
-    select memory.text from live_chunk as chunk join live_memory as memory on memory.id = chunk.memory
-    where stream is not null group by memory.id order by min(stream_position)"""
 
 
 @on_every_engine
@@ -61,7 +58,6 @@ def test_a_long_text_that_comes_back_stands_before_what_was_said_after_the_short
         memory.sweep.prune("origin", origin={"session": EVIL.session}, confirm=True, allow_large=True)
     else:
         memory.sweep.undo(updated)
-    with store_files.into(memory) as db:
-        assert [text for (text,) in db.execute(ORDER)] == [memory.get(uid).text, after]
+    assert store_files.in_order(memory) == [memory.get(uid).text, after]
     assert memory.get(uid).text.startswith(long.strip()[:100])
     assert memory.care.doctor().findings == ()

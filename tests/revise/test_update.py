@@ -10,7 +10,6 @@ import pytest
 from memsweep.app import App, Memory, called_by
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
 from memsweep.model.origin import Origin
-from memsweep.model.plan import Totals
 from tests.secrets.test_ways_in import AWS
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
@@ -210,7 +209,8 @@ def test_a_purge_frees_what_it_was(memory: Memory, ada: str) -> None:
 def test_what_is_deleted_forever_leaves_no_earlier_text(memory: Memory, ada: str) -> None:
     receipt = receipt_of(memory, ada, text=NEW)
     memory.delete(ada, confirm=True, forever=True)
-    assert memory.sweep.undo(receipt).totals == Totals()
+    with pytest.raises(Conflict, match="deleted for good"):
+        memory.sweep.undo(receipt)
     assert (facts(memory), memory.stats().total_memories) == ([], 0)
     assert memory.sweep.purge(0, confirm=True).revisions == 0
     assert sound(memory)

@@ -59,6 +59,15 @@ def into(memory: Memory) -> Iterator[apsw.Connection]:
             yield db
 
 
+def in_order(memory: Memory) -> list[str]:
+    """The texts of live memories in threads, each where its first piece stands."""
+    with into(memory) as db:
+        rows = db.execute("""
+            select memory.text from live_chunk as chunk join live_memory as memory on memory.id = chunk.memory
+            where stream is not null group by memory.id order by min(stream_position)""")
+        return [text for (text,) in rows]
+
+
 @contextmanager
 def held(home: Path, workspace: str = "default") -> Iterator[None]:
     """Somebody else is writing, and does not end until the block does; nothing is kept of it."""

@@ -108,7 +108,7 @@ def test_the_file_that_leads_to_the_link_goes_with_the_page(home: Path, ending: 
             ui.stdout.readline()
             assert list((home / "page").iterdir()) != []
             ui.send_signal(ending)
-            ui.communicate(timeout=90)
+            ui.communicate(timeout=PATIENCE)
             assert list((home / "page").iterdir()) == []
         finally:
             ui.kill()
