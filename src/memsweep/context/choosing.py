@@ -13,13 +13,13 @@ from memsweep.context.roots import hard_reason
 from memsweep.model.plan import PlanItem
 from memsweep.model.segment import ContextSegment, PruningCandidate, SegmentType
 from memsweep.model.text import excerpt
-from memsweep.model.window import Held
+from memsweep.model.window import StoredSegment
 
 
 class KnownSegments(Protocol):
     """Finds the segments of an open window by id."""
 
-    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+    def find(self, segment_ids: Iterable[str]) -> dict[str, StoredSegment]:
         """Return those of these that are active or stashed."""
 
     def ever_known(self, segment_ids: Iterable[str]) -> set[str]:
@@ -30,7 +30,7 @@ def refusals(
     window: KnownSegments,
     policy: Policy,
     ids: Iterable[str],
-    found: Mapping[str, Held],
+    found: Mapping[str, StoredSegment],
     planned: Mapping[str, PlanItem],
     *,
     to_stash: bool,
@@ -50,7 +50,7 @@ def refusals(
     return refused
 
 
-def excerpts(held: Iterable[Held]) -> dict[str, str]:
+def excerpts(held: Iterable[StoredSegment]) -> dict[str, str]:
     """Return the beginning of each of these."""
     return {each.segment.segment_id: excerpt(each.segment.text) for each in held}
 
@@ -65,7 +65,7 @@ def verdict(item: PlanItem | None) -> tuple[str, tuple[str, ...]]:
     return str(item.evidence["action"]), tuple(item.evidence["reasons"])
 
 
-def plan_item(candidate: PruningCandidate, held: Held) -> PlanItem:
+def plan_item(candidate: PruningCandidate, held: StoredSegment) -> PlanItem:
     evidence = {"action": candidate.action, "reasons": list(candidate.reasons)}
     return PlanItem("segment", held.key, held.version, "; ".join(candidate.reasons), evidence)
 

@@ -28,9 +28,9 @@ class WindowDependencies:
     weights: Mapping[str, float]
     plan_hours: float = 1.0
     secrets: Callable[[str], str] = lambda source: "redact"
-    """What happens to secrets, by source."""
+    """The action on secrets, by source."""
     origin: Callable[[], Origin] = lambda: UNKNOWN
-    """Where what is added now comes from."""
+    """The origin of segments that are added now."""
 
 
 def window_dependencies(

@@ -22,7 +22,7 @@ from memsweep.context.steps import Leaving, Left, Strategy, WindowJudge
 from memsweep.context.weights import Weights
 from memsweep.errors import AlreadyExists, NotFound
 from memsweep.model.segment import ContextSegment, Generation, require_aware
-from memsweep.model.window import Held, WindowState
+from memsweep.model.window import StoredSegment, WindowState
 
 
 class MemoryWindow:
@@ -34,8 +34,8 @@ class MemoryWindow:
     def __init__(self) -> None:
         self.state = WindowState()
         self.weak = WeakLinks()
-        self._active: dict[str, Held] = {}
-        self._stashed: dict[str, Held] = {}
+        self._active: dict[str, StoredSegment] = {}
+        self._stashed: dict[str, StoredSegment] = {}
         self._places: dict[str, int] = {}
         self._ids: list[str] = []
         self._messages: list[str] = []
@@ -44,13 +44,13 @@ class MemoryWindow:
         self._turns: dict[Generation, OrderedDict[str, None]] = {"young": OrderedDict(), "old": OrderedDict()}
         self._words = StashIndex()
 
-    def active(self) -> list[Held]:
+    def active(self) -> list[StoredSegment]:
         return sorted(self._active.values(), key=_place)
 
-    def stashed(self) -> list[Held]:
+    def stashed(self) -> list[StoredSegment]:
         return sorted(self._stashed.values(), key=_place)
 
-    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+    def find(self, segment_ids: Iterable[str]) -> dict[str, StoredSegment]:
         found = ((own, self._active.get(own) or self._stashed.get(own)) for own in segment_ids)
         return {own: held for own, held in found if held is not None}
 
@@ -61,14 +61,14 @@ class MemoryWindow:
     def is_active(self, segment_id: object) -> bool:
         return segment_id in self._active
 
-    def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
+    def next_to_examine(self, count: int, generation: Generation) -> list[StoredSegment]:
         turns = self._turns[generation]
         found = list(islice(turns, count))
         for own in found:
             turns.move_to_end(own)
         return [self._active[own] for own in found]
 
-    def of_files(self, paths: Iterable[str]) -> list[Held]:
+    def of_files(self, paths: Iterable[str]) -> list[StoredSegment]:
         found = {own for path in paths for own in self._of_files.get(path, ())}
         return sorted((self._active[own] for own in found), key=_place)
 
@@ -90,7 +90,7 @@ class MemoryWindow:
             return scores
         return dict(heapq.nsmallest(count, scores.items(), key=lambda found: (-found[1], found[0])))
 
-    def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
+    def stashed_at(self, places: Iterable[int]) -> dict[int, StoredSegment]:
         known = (place for place in places if 0 <= place < len(self._ids))
         found = ((place, self._stashed.get(self._ids[place])) for place in known)
         return {place: held for place, held in found if held is not None}
@@ -99,7 +99,7 @@ class MemoryWindow:
         """Add segments. Those that a new one refers to were touched when it was made."""
         for segment in segments:
             place = self._place_of(segment)
-            self._enter(Held(place, 0, place, False, segment))
+            self._enter(StoredSegment(place, 0, place, False, segment))
             self.touch(segment.references, segment.created_at)
             self.state.changes += 1
 
@@ -114,11 +114,11 @@ class MemoryWindow:
         for _, segment in survivors:
             self._change(segment)
 
-    def pin(self, held: Iterable[Held], pinned: bool) -> None:
+    def pin(self, held: Iterable[StoredSegment], pinned: bool) -> None:
         for each in held:
             self._change(replace(each.segment, pinned=pinned))
 
-    def stash(self, held: Sequence[Held]) -> None:
+    def stash(self, held: Sequence[StoredSegment]) -> None:
         for each in held:
             # In the stash before it leaves the window: whatever goes wrong, it is somewhere.
             self._words.put(each.place, each.segment.text)
@@ -126,12 +126,12 @@ class MemoryWindow:
             self._leave(each)
             self.state.stashed += 1
 
-    def restore(self, held: Sequence[Held]) -> None:
+    def restore(self, held: Sequence[StoredSegment]) -> None:
         for each in held:
             self._enter(each._replace(stashed=False))
             self._unstash(each)
 
-    def forget(self, held: Sequence[Held]) -> None:
+    def forget(self, held: Sequence[StoredSegment]) -> None:
         """Neither active nor stashed any more."""
         for each in held:
             if each.stashed:
@@ -149,7 +149,7 @@ class MemoryWindow:
                 self._messages.append(own)
         return self._places[own]
 
-    def _enter(self, held: Held) -> None:
+    def _enter(self, held: StoredSegment) -> None:
         segment, own = held.segment, held.segment.segment_id
         self._active[own] = held
         self._turns[segment.generation][own] = None
@@ -161,7 +161,7 @@ class MemoryWindow:
         self.state.tokens += segment.tokens
         self.state.segments += 1
 
-    def _leave(self, held: Held) -> None:
+    def _leave(self, held: StoredSegment) -> None:
         segment, own = held.segment, held.segment.segment_id
         del self._active[own]
         del self._turns[segment.generation][own]
@@ -173,7 +173,7 @@ class MemoryWindow:
         self.state.tokens -= segment.tokens
         self.state.segments -= 1
 
-    def _unstash(self, held: Held) -> None:
+    def _unstash(self, held: StoredSegment) -> None:
         del self._stashed[held.segment.segment_id]
         self._words.take(held.place)
         self.state.stashed -= 1
@@ -188,7 +188,7 @@ class MemoryWindow:
         self._active[own] = before._replace(segment=segment)
 
 
-def _place(held: Held) -> int:
+def _place(held: StoredSegment) -> int:
     return held.place
 
 
@@ -339,11 +339,11 @@ class ContextHeap:
         deleted = tuple(held.segment for held, _ in leaving.delete)
         return Pruned(stashed, deleted, refused, before, self.tokens)
 
-    def _restored(self, back: list[Held]) -> list[ContextSegment]:
+    def _restored(self, back: list[StoredSegment]) -> list[ContextSegment]:
         self._window.restore(back)
         return [held.segment for held in back]
 
-    def _active(self, segment_ids: Iterable[str]) -> list[Held]:
+    def _active(self, segment_ids: Iterable[str]) -> list[StoredSegment]:
         """Segments of the window by id; nothing is done if one of them is not there."""
         ids = list(dict.fromkeys(segment_ids))
         found = self._window.find(ids)

@@ -70,7 +70,7 @@ class Reading(NamedTuple):
 
 
 _Special = tuple[tuple[str, ...], tuple[str, ...], tuple[Cue, ...]]
-"""What a piece holds beside its first word: more words, identifiers, cues. There are many of them, and plain tuples
+"""The parts of a piece beside its first word: more words, identifiers, cues. There are many of them, and plain tuples
 are the ones that Python's own collector need not visit."""
 
 

@@ -9,7 +9,7 @@ from memsweep.context.choosing import KnownSegments, unknown
 from memsweep.context.information import Lexicon
 from memsweep.context.stash import NEIGHBOURS, Offer, fill_budget, spread_to_neighbours
 from memsweep.model.segment import ContextSegment
-from memsweep.model.window import Held
+from memsweep.model.window import StoredSegment
 
 DEPTH = 200
 """So many matches are looked at, and their neighbours."""
@@ -21,7 +21,7 @@ class Searchable(KnownSegments, Protocol):
     def matches(self, query: str, count: int) -> dict[int, float]:
         """The places of the stashed segments that match best, with their scores."""
 
-    def stashed_at(self, places: Iterable[int]) -> dict[int, Held]: ...
+    def stashed_at(self, places: Iterable[int]) -> dict[int, StoredSegment]: ...
 
 
 def search(window: Searchable, query: str, depth: int = DEPTH) -> list[tuple[ContextSegment, float, bool]]:
@@ -31,7 +31,7 @@ def search(window: Searchable, query: str, depth: int = DEPTH) -> list[tuple[Con
     return [(rows[place].segment, scores[place], place in matched) for place in best]
 
 
-def select(window: Searchable, query: str, budget: int, lexicon: Lexicon, depth: int = DEPTH) -> list[Held]:
+def select(window: Searchable, query: str, budget: int, lexicon: Lexicon, depth: int = DEPTH) -> list[StoredSegment]:
     """Return the segments to bring back for a query within a budget, in session order."""
     scores, rows, _ = _scored(window, query, depth)
     for place in sorted(scores):
@@ -43,11 +43,13 @@ def select(window: Searchable, query: str, budget: int, lexicon: Lexicon, depth:
     return [rows[place] for place in fill_budget(offers, budget)]
 
 
-def by_id(window: KnownSegments, segment_ids: Iterable[str], budget: int | None) -> tuple[list[Held], dict[str, str]]:
+def by_id(
+    window: KnownSegments, segment_ids: Iterable[str], budget: int | None
+) -> tuple[list[StoredSegment], dict[str, str]]:
     """Return those of these that are stashed and fit, in the order given; the others with the reason."""
     ids = list(dict.fromkeys(segment_ids))
     found = window.find(ids)
-    chosen: list[Held] = []
+    chosen: list[StoredSegment] = []
     refused: dict[str, str] = {}
     for own in ids:
         held = found.get(own)
@@ -63,7 +65,9 @@ def by_id(window: KnownSegments, segment_ids: Iterable[str], budget: int | None)
     return chosen, refused
 
 
-def _scored(window: Searchable, query: str, depth: int) -> tuple[dict[int, float], dict[int, Held], Collection[int]]:
+def _scored(
+    window: Searchable, query: str, depth: int
+) -> tuple[dict[int, float], dict[int, StoredSegment], Collection[int]]:
     """The scores by place, the rows, and the places that match themselves."""
     scores = window.matches(query, depth)
     beside = {place + sign * distance for place in scores for distance in NEIGHBOURS for sign in (-1, 0, 1)}

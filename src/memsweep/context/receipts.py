@@ -12,7 +12,7 @@ from memsweep.context.steps import Leaving, Left, gone
 from memsweep.context.transcripts import SessionCompaction
 from memsweep.model.plan import PlanDraft, PlanItem, Totals
 from memsweep.model.text import counted
-from memsweep.model.window import Held
+from memsweep.model.window import StoredSegment
 from memsweep.store import plans
 from memsweep.store.plans import CONTEXT, Planning
 from memsweep.store.windows import OpenWindow
@@ -69,7 +69,7 @@ def take_out_compacted(
 
     A summary that was known before is old news: what it stood for may have been restored since.
     """
-    leaving: list[tuple[Held, tuple[str, ...]]] = []
+    leaving: list[tuple[StoredSegment, tuple[str, ...]]] = []
     for each in compactions:
         if each.summary not in known:
             held = window.find(each.replaced).values()
@@ -92,7 +92,12 @@ def save_plan(window: OpenWindow, items: Sequence[PlanItem], plan_id: str, now: 
 
 
 def save_analysis(
-    window: OpenWindow, acting: Acting, plan: PruningPlan, plan_id: str, rows: Mapping[str, Held], lifetime: timedelta
+    window: OpenWindow,
+    acting: Acting,
+    plan: PruningPlan,
+    plan_id: str,
+    rows: Mapping[str, StoredSegment],
+    lifetime: timedelta,
 ) -> None:
     """Save the plan of an analysis, with an event of the log."""
     items = [plan_item(candidate, rows[candidate.segment_id]) for candidate in plan.candidates]

@@ -33,9 +33,9 @@ from memsweep.model.window import (
     Added,
     Analyzed,
     Configured,
-    Held,
     StashFound,
     StashPage,
+    StoredSegment,
     StripSegment,
     Swept,
     WindowChange,
@@ -483,7 +483,7 @@ def strip_window(window: OpenWindow, judge: steps.WindowJudge, budget: int | Non
     )
 
 
-def strip_of(seen: Analysis, plan: PruningPlan, active: Mapping[str, Held]) -> tuple[StripSegment, ...]:
+def strip_of(seen: Analysis, plan: PruningPlan, active: Mapping[str, StoredSegment]) -> tuple[StripSegment, ...]:
     """In session order; with the tokens of its text a segment is as wide as its bar."""
     judged = {each.segment_id: each for each in seen.candidates}
     going = {each.segment_id: each for each in plan.candidates}

@@ -17,9 +17,9 @@ NEIGHBOURS = {1: 0.4, 2: 0.15}
 """By distance, the share of a hit's score that the segments beside it get: answers follow questions."""
 TOKEN_OFFSET = 30
 TOKEN_POWER = 0.8
-"""How much length costs a hit when a budget is filled: two short hits beat one long one."""
+"""The cost of length for a hit when a budget is filled: two short hits beat one long one."""
 WORTH = 0.4
-"""What the information of a segment counts for beside the best match, when a budget is filled."""
+"""The weight of the information of a segment beside the best match, when a budget is filled."""
 
 
 @dataclass(frozen=True, slots=True)

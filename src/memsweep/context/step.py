@@ -23,7 +23,7 @@ T = TypeVar("T")
 FULL_SHARE = 0.9
 """A full collection starts at this share of the hard limit."""
 FULL_PAUSE = 20
-"""Where roots alone fill the window, the next full collection waits for this part of the hard limit."""
+"""If roots alone fill the window, the next full collection waits for this part of the hard limit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from memsweep.errors import BadInput, Conflict, Unconfirmed
 from memsweep.model.plan import PlanItem
 from memsweep.model.segment import ContextSegment, Generation, PruningCandidate
 from memsweep.model.text import excerpt
-from memsweep.model.window import Gone, Held, WindowState
+from memsweep.model.window import Gone, StoredSegment, WindowState
 
 Strategy = Literal["auto", "stash", "delete"]
 STRATEGIES: tuple[Strategy, ...] = ("auto", "stash", "delete")
@@ -32,12 +32,12 @@ class OpenSegments(choosing.KnownSegments, Protocol):
     @property
     def state(self) -> WindowState: ...
 
-    def active(self) -> list[Held]: ...
+    def active(self) -> list[StoredSegment]: ...
 
-    def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
+    def next_to_examine(self, count: int, generation: Generation) -> list[StoredSegment]:
         """Active segments of a generation in turn, so that small steps come round to everything."""
 
-    def of_files(self, paths: Iterable[str]) -> list[Held]:
+    def of_files(self, paths: Iterable[str]) -> list[StoredSegment]:
         """Active segments that hold these files or parts of them."""
 
     def last_messages(self, count: int) -> set[str]: ...
@@ -66,8 +66,8 @@ class WindowJudge:
 class Leaving:
     """Segments on their way out, with the reasons of each."""
 
-    stash: Sequence[tuple[Held, tuple[str, ...]]] = ()
-    delete: Sequence[tuple[Held, tuple[str, ...]]] = ()
+    stash: Sequence[tuple[StoredSegment, tuple[str, ...]]] = ()
+    delete: Sequence[tuple[StoredSegment, tuple[str, ...]]] = ()
 
     def __bool__(self) -> bool:
         return bool(self.stash or self.delete)
@@ -86,7 +86,7 @@ TakeOut = Callable[[Leaving, str], Left]
 """Moves what leaves, and notes why in its own way."""
 
 
-def analyze(window: OpenSegments, judge: WindowJudge, budget: int | None) -> tuple[Analysis, dict[str, Held]]:
+def analyze(window: OpenSegments, judge: WindowJudge, budget: int | None) -> tuple[Analysis, dict[str, StoredSegment]]:
     """Return what could go and why, with the rows behind it."""
     active = {held.segment.segment_id: held for held in window.active()}
     segments = [held.segment for held in active.values()]
@@ -96,7 +96,7 @@ def analyze(window: OpenSegments, judge: WindowJudge, budget: int | None) -> tup
 
 def fit(
     window: OpenSegments, judge: WindowJudge, budget: int, *, minor: bool = False
-) -> tuple[PruningPlan, dict[str, Held], int]:
+) -> tuple[PruningPlan, dict[str, StoredSegment], int]:
     """The plan after which the window fits the budget, the rows behind it, and the tokens before it."""
     if budget < 0:
         raise BadInput("A budget cannot be negative.")
@@ -129,7 +129,7 @@ def collect_if_due(window: OpenSegments, judge: WindowJudge, new: int, take_out:
     return Left()
 
 
-def age_survivors(window: OpenSegments, policy: Policy, held: Iterable[Held]) -> None:
+def age_survivors(window: OpenSegments, policy: Policy, held: Iterable[StoredSegment]) -> None:
     window.age((each.key, survived(each.segment, policy.limits)) for each in held)
 
 
@@ -149,8 +149,8 @@ def choose(
     ids, planned = list(dict.fromkeys(segment_ids)), planned or {}
     found = window.find(ids)
     refused = choosing.refusals(window, policy, ids, found, planned, to_stash=strategy != "delete")
-    stash: list[tuple[Held, tuple[str, ...]]] = []
-    delete: list[tuple[Held, tuple[str, ...]]] = []
+    stash: list[tuple[StoredSegment, tuple[str, ...]]] = []
+    delete: list[tuple[StoredSegment, tuple[str, ...]]] = []
     for own in (own for own in ids if own not in refused):
         action, reasons = choosing.verdict(planned.get(own))
         gone = strategy == "delete" or (strategy == "auto" and confirm is True and action == "delete")
@@ -185,7 +185,7 @@ def compress(
     return made, left, refused
 
 
-def gone(leaving: Sequence[tuple[Held, tuple[str, ...]]]) -> tuple[Gone, ...]:
+def gone(leaving: Sequence[tuple[StoredSegment, tuple[str, ...]]]) -> tuple[Gone, ...]:
     return tuple(
         Gone(held.segment.segment_id, held.segment.tokens, reasons, excerpt(held.segment.text))
         for held, reasons in leaving
@@ -205,7 +205,7 @@ def _small_step(window: OpenSegments, judge: WindowJudge, take_out: TakeOut) -> 
     return left
 
 
-def _with_their_files(window: OpenSegments, examined: Sequence[Held]) -> dict[str, Held]:
+def _with_their_files(window: OpenSegments, examined: Sequence[StoredSegment]) -> dict[str, StoredSegment]:
     """These and all other reads of their files: a newer one must not go while an older one stays unseen."""
     reads = (held.segment for held in examined if is_output(held.segment))
     others = window.of_files({segment.file_path for segment in reads if segment.file_path is not None})
@@ -213,7 +213,9 @@ def _with_their_files(window: OpenSegments, examined: Sequence[Held]) -> dict[st
     return dict(sorted(everything.items(), key=lambda item: item[1].place))
 
 
-def _judge_few(window: OpenSegments, judge: WindowJudge, examined: Mapping[str, Held]) -> list[PruningCandidate]:
+def _judge_few(
+    window: OpenSegments, judge: WindowJudge, examined: Mapping[str, StoredSegment]
+) -> list[PruningCandidate]:
     segments = [held.segment for held in examined.values()]
     lexicon = judge.lexicon or Lexicon(judge.engine.weights)
     for segment in segments:
@@ -230,11 +232,11 @@ def _judge_few(window: OpenSegments, judge: WindowJudge, examined: Mapping[str, 
     )
 
 
-def _stashing(candidates: Iterable[PruningCandidate], held: Mapping[str, Held]) -> Leaving:
+def _stashing(candidates: Iterable[PruningCandidate], held: Mapping[str, StoredSegment]) -> Leaving:
     return Leaving([(held[candidate.segment_id], candidate.reasons) for candidate in candidates])
 
 
-def _young(candidates: Sequence[PruningCandidate], held: Mapping[str, Held]) -> list[PruningCandidate]:
+def _young(candidates: Sequence[PruningCandidate], held: Mapping[str, StoredSegment]) -> list[PruningCandidate]:
     """The young, but for what must stay beside an old one, which is not looked at."""
     young = {each.segment_id for each in candidates if _is_young(held[each.segment_id])}
     beside = {each.segment_id: each.beside for each in candidates}
@@ -242,5 +244,5 @@ def _young(candidates: Sequence[PruningCandidate], held: Mapping[str, Held]) -> 
     return [each for each in candidates if each.segment_id in young and each.segment_id not in bound]
 
 
-def _is_young(held: Held) -> bool:
+def _is_young(held: StoredSegment) -> bool:
     return held.segment.generation == "young"

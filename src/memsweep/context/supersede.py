@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from memsweep.model.segment import ContextSegment
 
 Subject = tuple[str, str, str]
-"""What is said before the thing, its name, and what is said after the value, the unit among it."""
+"""The words before the thing, its name, and the words after the value, with its unit."""
 
 
 class Stated(NamedTuple):
@@ -46,7 +46,7 @@ _FILLERS = re.compile(
     re.I,
 )
 _INSTEAD = re.compile(r",? (?:up from|down from|instead of|rather than|and not|not|no longer) .*", re.I | re.S)
-"""What is no longer so."""
+"""The older statement, which is no longer so."""
 _MOST_CHARS = 300
 """A longer sentence says more than one value."""
 _LABELS = frozenset(
@@ -150,7 +150,7 @@ _KINDS: dict[Kind, tuple[float, str]] = {
 }
 
 OUTPUT_KINDS: frozenset[Kind] = frozenset(("repeated", "reread", "retried"))
-"""What makes an output of a tool outdated as a whole."""
+"""Reasons that make an output of a tool outdated as a whole."""
 
 Found = Iterator[tuple[str, Replacement]]
 

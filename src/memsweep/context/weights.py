@@ -35,12 +35,12 @@ class Weights:
     half_references: float = 2.0
     """So many strong references are worth half of what endless references are."""
     weak_link: float = 0.25
-    """What the logarithm of the number of weak links counts for, in strong references."""
+    """The weight of the logarithm of the number of weak links, in strong references."""
 
     # Information per token: what a segment says, over what it costs.
     words: float = 0.32
     novelty: float = 0.24
-    """What the words count for that a segment was first to say, on top of `words`."""
+    """The weight of the words that a segment was first to say, on top of `words`."""
     identifiers: float = 0.76
     prose_identifiers: float = 4.45
     reuse: float = 0.04
@@ -49,16 +49,16 @@ class Weights:
         default_factory=lambda: _table(self=2.0, past=2.6, time=4.2, name=3.1, number=1.2, choice=2.0, denial=0.2)
     )
     declared: Mapping[str, float] = field(default_factory=lambda: _table(decision=160.0, note=20.0, summary=20.0))
-    """What it counts for that somebody made a decision, a note or a summary of it, in the same unit as the cues."""
+    """The weight of a decision, a note or a summary, in the same unit as the cues."""
     speaker: Mapping[str, float] = field(
         default_factory=lambda: _table(user=1.0, assistant=0.57, tool=1.08, call=1.11, system=1.0)
     )
-    """Who says it; an assistant's tool call is a speaker of its own."""
+    """The weight of the speaker; an assistant's tool call is a speaker of its own."""
     question_damping: float = -0.08
     answer_boost: float = 0.05
     code_damping: float = -0.56
     opening: float = 1.6
-    """What being long and early is worth: the plans that a session opens with are what it comes back to."""
+    """The weight of being long and early: the plans that a session opens with are what it comes back to."""
     opening_tokens: float = 400.0
     """A segment of this length counts as half long."""
     opening_places: float = 40.0

@@ -82,7 +82,7 @@ class PruningCandidate(NamedTuple):
     reasons: tuple[str, ...]
     action: Action = "stash"
     beside: tuple[str, ...] = ()
-    """What must stay where this stays: the call of a result, the newer read of a file."""
+    """Segments that must stay if this stays: the call of a result, the newer read of a file."""
 
     @property
     def prune_score(self) -> float:

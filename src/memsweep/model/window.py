@@ -28,20 +28,20 @@ class WindowState:
         self.segments += 1
         self.changes += 1
 
-    def count_stashed(self, held: Sequence[Held]) -> None:
+    def count_stashed(self, held: Sequence[StoredSegment]) -> None:
         self._count_active(held, -1)
         self.stashed += len(held)
 
-    def count_restored(self, held: Sequence[Held]) -> None:
+    def count_restored(self, held: Sequence[StoredSegment]) -> None:
         self._count_active(held, +1)
         self.stashed -= len(held)
 
-    def count_trashed(self, held: Sequence[Held]) -> None:
+    def count_trashed(self, held: Sequence[StoredSegment]) -> None:
         active = [each for each in held if not each.stashed]
         self._count_active(active, -1)
         self.stashed -= len(held) - len(active)
 
-    def _count_active(self, held: Sequence[Held], sign: int) -> None:
+    def _count_active(self, held: Sequence[StoredSegment], sign: int) -> None:
         self.segments += sign * len(held)
         self.tokens += sign * sum(each.segment.tokens for each in held)
 
@@ -56,7 +56,7 @@ class WindowRow(NamedTuple):
     counted_by: str
 
 
-class Held(NamedTuple):
+class StoredSegment(NamedTuple):
     """A segment as it is kept; `place` is where it stands in the session, for ever."""
 
     key: int
@@ -83,7 +83,7 @@ class Gone:
     tokens: int
     reasons: tuple[str, ...]
     text: str = ""
-    """How it begins."""
+    """Its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,11 @@ class Added:
     known: tuple[str, ...] = ()
     """Ids that were here already and were left as they are."""
     stashed: tuple[Gone, ...] = ()
-    """What an automatic collection took out because of this."""
+    """Segments that an automatic collection took out because of this."""
     receipt_id: str | None = None
     notes: tuple[str, ...] = ()
     compacted: tuple[str, ...] = ()
-    """What the client itself had put a summary in place of: it is in the stash."""
+    """Segments that the client itself had summarised: they are in the stash."""
     bookmark: Mapping[str, Any] = field(default_factory=dict)
     """Of a session file: hand it in with the lines that are written from now on."""
 
@@ -115,7 +115,7 @@ class Analyzed:
     shortfall: int
     notes: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
-    """How each of the candidates begins."""
+    """The beginnings of the candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class StripSegment:
     reasons: tuple[str, ...]
     pinned: bool
     text: str
-    """How it begins."""
+    """Its beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +178,9 @@ class Swept:
     summary_id: str | None = None
     notes: tuple[str, ...] = ()
     texts: Mapping[str, str] = field(default_factory=dict)
-    """How those begin that were pinned or refused, as far as they are known."""
+    """The beginnings of segments that were pinned or refused, as far as they are known."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    """Where what was restored came from, by id."""
+    """The origins of restored segments, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ class StashFound:
     beside: frozenset[str] = frozenset()
     """Ids of hits that do not match themselves: they stand beside one that does."""
     origins: Mapping[str, Origin] = field(default_factory=dict)
-    """Where each hit came from, by id."""
+    """The origins of hits, by id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros, to_micros
-from memsweep.model.window import Held, WindowRow, WindowState
+from memsweep.model.window import StoredSegment, WindowRow, WindowState
 from memsweep.store.forgotten import tombstoned
 from memsweep.store.items import Items
 from memsweep.store.plans import CONTEXT
@@ -157,14 +157,14 @@ class OpenWindow:
         self._parts.rows.change(WindowHead, (*_STATE, *_CLOCKS), {self._key: said})
         self._segments.save_changed()
 
-    def active(self) -> list[Held]:
+    def active(self) -> list[StoredSegment]:
         return self._segments.active()
 
-    def live(self) -> list[Held]:
+    def live(self) -> list[StoredSegment]:
         """Return all active and stashed segments."""
         return self._segments.live()
 
-    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+    def find(self, segment_ids: Iterable[str]) -> dict[str, StoredSegment]:
         """Return the active and stashed segments of these ids."""
         return self._segments.find(segment_ids)
 
@@ -183,7 +183,7 @@ class OpenWindow:
         """Return the texts of these that were forgotten for good and may not be learned again."""
         return tombstoned(self._parts.rows, texts)
 
-    def next_to_examine(self, count: int, generation: Generation) -> list[Held]:
+    def next_to_examine(self, count: int, generation: Generation) -> list[StoredSegment]:
         """Return active segments of a generation in turn, so that small steps come round to everything."""
         first, last, clock = self._clocks[f"next_{generation}"], self._stored_turns, f"next_{generation}"
         found = self._segments.in_turn(count, generation, first, last)
@@ -193,7 +193,7 @@ class OpenWindow:
             self._segments.put(held.key, turn=self._turn())
         return found
 
-    def of_files(self, paths: Iterable[str]) -> list[Held]:
+    def of_files(self, paths: Iterable[str]) -> list[StoredSegment]:
         """Return the active segments that hold these files or parts of them."""
         return self._segments.of_files(paths)
 
@@ -209,10 +209,10 @@ class OpenWindow:
         """Return the places of the stashed segments that match best, with their scores."""
         return self._parts.matches(self._key, query, count)
 
-    def stashed_at(self, places: Iterable[int]) -> dict[int, Held]:
+    def stashed_at(self, places: Iterable[int]) -> dict[int, StoredSegment]:
         return {held.place: held for held in self._segments.at_places(places) if held.stashed}
 
-    def stashed(self, before: int | None, limit: int) -> list[Held]:
+    def stashed(self, before: int | None, limit: int) -> list[StoredSegment]:
         """Return the stash, from the last place (or from that before one) to the first."""
         return self._segments.stashed(self._clocks["places"] if before is None else before, limit)
 
@@ -242,21 +242,21 @@ class OpenWindow:
             self._clocks[clock] = min(self._clocks[clock], turn)
             self._segments.put(key, gc_survival_count=segment.gc_survival_count, generation=segment.generation)
 
-    def pin(self, held: Iterable[Held], pinned: bool) -> None:
+    def pin(self, held: Iterable[StoredSegment], pinned: bool) -> None:
         for each in held:
             self._segments.put(each.key, is_change=True, pinned=pinned)
 
-    def stash(self, held: Sequence[Held], receipt: int) -> None:
+    def stash(self, held: Sequence[StoredSegment], receipt: int) -> None:
         for each in held:
             self._segments.put(each.key, is_change=True, stash=receipt)
         self.state.count_stashed(held)
 
-    def restore(self, held: Sequence[Held]) -> None:
+    def restore(self, held: Sequence[StoredSegment]) -> None:
         for each in held:
             self._segments.put(each.key, is_change=True, stash=None, turn=self._turn())
         self.state.count_restored(held)
 
-    def trash(self, held: Sequence[Held], receipt: int) -> None:
+    def trash(self, held: Sequence[StoredSegment], receipt: int) -> None:
         for each in held:
             self._segments.trash(each.key, receipt)
         self.state.count_trashed(held)
@@ -294,7 +294,7 @@ class LoadedSegments:
         self._is_whole = self._has_active = is_whole
         self._keys: dict[str, int] = {}
         self._asked_for: set[str] = set()
-        self._held: dict[int, Held] = {}
+        self._held: dict[int, StoredSegment] = {}
         self._trashed: dict[int, SegmentRow] = {}
         self._changed: dict[int, set[str]] = {}
         self._added: list[int] = []
@@ -337,19 +337,19 @@ class LoadedSegments:
             self._stored.change(SegmentRow, names, values, bin="live")
         self._stored.move(SegmentRow, {key: row.trash for key, row in self._trashed.items() if key > 0})
 
-    def active(self) -> list[Held]:
+    def active(self) -> list[StoredSegment]:
         if not self._has_active:
             self._take(_ACTIVE)
             self._has_active = True
         return self._in_order(row for row in self.rows.values() if row.stash is None)
 
-    def live(self) -> list[Held]:
+    def live(self) -> list[StoredSegment]:
         if not self._is_whole:
             self._take()
             self._is_whole = self._has_active = True
         return self._in_order(self.rows.values())
 
-    def find(self, segment_ids: Iterable[str]) -> dict[str, Held]:
+    def find(self, segment_ids: Iterable[str]) -> dict[str, StoredSegment]:
         return {held.segment.segment_id: held for held in self._in_order(self.named({*segment_ids}))}
 
     def named(self, wanted: set[str]) -> list[SegmentRow]:
@@ -364,7 +364,7 @@ class LoadedSegments:
         (stored,) = self._stored.ask(Values(SegmentRow, ("id",), where, "any", distinct=True))
         return {uid for (uid,) in stored} | (wanted & self._keys.keys())
 
-    def in_turn(self, count: int, generation: Generation, first: int, last: int) -> list[Held]:
+    def in_turn(self, count: int, generation: Generation, first: int, last: int) -> list[StoredSegment]:
         """Return the active segments of a generation in turn; none that was stored is outside of `first` to `last`."""
         at, width, found = first, max(_LEAST_WIDTH, _WIDER * count), 0
         while not self._has_active and at <= last and found < count:
@@ -377,7 +377,7 @@ class LoadedSegments:
         waiting = [row for row in self.rows.values() if row.stash is None and row.generation == generation]
         return [self._held_of(row) for row in sorted(waiting, key=attrgetter("turn"))[:count]]
 
-    def of_files(self, paths: Iterable[str]) -> list[Held]:
+    def of_files(self, paths: Iterable[str]) -> list[StoredSegment]:
         wanted = set(paths)
         if not all(map(_is_found_by_index, wanted)):
             self.active()
@@ -410,13 +410,13 @@ class LoadedSegments:
             active += self._stored.ask(Find(Referrer, (("key", "in", sources), _ACTIVE), order=()))[0]
         return {target for own, refs in active for target in refs if target != own} & wanted
 
-    def at_places(self, places: Iterable[int]) -> list[Held]:
+    def at_places(self, places: Iterable[int]) -> list[StoredSegment]:
         wanted = set(places)
         if not self._is_whole:
             self._take(("place", "in", wanted))
         return self._in_order(row for row in self.rows.values() if row.place in wanted)
 
-    def stashed(self, before: int, limit: int) -> list[Held]:
+    def stashed(self, before: int, limit: int) -> list[StoredSegment]:
         """Return the stash before a place, the last first."""
         if not self._is_whole:
             # Segments that have left it in this transaction take no room away from others.
@@ -426,10 +426,10 @@ class LoadedSegments:
         stashed = [row for row in self.rows.values() if row.stash is not None and row.place < before]
         return self._in_order(sorted(stashed, key=attrgetter("place"))[-limit:])[::-1]
 
-    def _in_order(self, rows: Iterable[SegmentRow]) -> list[Held]:
+    def _in_order(self, rows: Iterable[SegmentRow]) -> list[StoredSegment]:
         return [self._held_of(row) for row in sorted(rows, key=attrgetter("place"))]
 
-    def _held_of(self, row: SegmentRow) -> Held:
+    def _held_of(self, row: SegmentRow) -> StoredSegment:
         if row.key not in self._held:
             self._held[row.key] = _held(row)
         return self._held[row.key]
@@ -476,7 +476,7 @@ def _row(segment: ContextSegment, window: int, place: int, turn: int, origin: in
     )
 
 
-def _held(row: SegmentRow) -> Held:
+def _held(row: SegmentRow) -> StoredSegment:
     """Return a stored segment; damaged values are refused."""
     expect(str, row.id, row.type, row.generation, row.text)
     expect(int, row.version, row.place, row.gc_survival_count, row.refcount, row.tokens)
@@ -504,7 +504,7 @@ def _held(row: SegmentRow) -> Held:
         )
     except BadInput as error:  # nobody's input: it was accepted once
         raise ValueError(str(error)) from error
-    return Held(row.key, row.version, row.place, row.stash is not None, segment)
+    return StoredSegment(row.key, row.version, row.place, row.stash is not None, segment)
 
 
 class _Moving(NamedTuple):

@@ -11,7 +11,7 @@ from memsweep.context.transcripts.reading import SessionReading, safe_id, versio
 from memsweep.model.typed import is_typed
 
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<local-command-stderr>", "<bash-stdout>")
-"""What a command of the program says to the person is no message to the model."""
+"""The output of a command of the program for the person, which is no message to the model."""
 _SAYS_WHO_TYPED = (2, 1, 187)
 """The first version that names a person in the `origin` of what one typed."""
 

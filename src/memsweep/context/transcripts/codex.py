@@ -19,7 +19,7 @@ _OF_THE_CLIENT = (
     "<turn_aborted>",
     "# AGENTS.md instructions",
 )
-"""How messages begin that the program itself sends as the user."""
+"""The beginnings of messages that the program itself sends as the user."""
 _WHERE_PEOPLE_TYPE = ("cli", "exec", "vscode")
 _SAYS_WHO_TYPED = (0, 166, 0)
 """The first version that is known to say of each piece whose it is."""

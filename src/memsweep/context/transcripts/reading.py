@@ -44,7 +44,7 @@ class Transcript:
     notes: tuple[str, ...] = ()
     compactions: tuple[SessionCompaction, ...] = ()
     bookmark: Mapping[str, Any] = field(default_factory=dict)
-    """What the reading of the lines that follow has to know; JSON."""
+    """The state with which the lines that follow are read; JSON."""
 
 
 def tier_of(segment: ContextSegment) -> str:
@@ -86,9 +86,9 @@ class SessionReading:
         self._answered: set[str] = set()
         self._seen: set[str] = set()
         self._live: dict[str, None] = {}
-        """What the client's own window holds."""
+        """The ids in the client's own window, in order."""
         self._replaced: list[str] = []
-        """What the client dropped and has not summarised yet."""
+        """The ids that the client dropped and has not summarised yet."""
         self._open(bookmark)
 
     def take(self, message: str, turn: Turn, **more: Any) -> None:
