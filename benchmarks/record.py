@@ -17,9 +17,9 @@ from typing import Any
 
 SOURCES = Path(__file__).parents[1] / "src" / "memsweep"
 POLICY = (
-    *(f"context/{name}.py" for name in ("beside", "engine", "heap", "information", "mark", "plan", "reading")),
-    *(f"context/{name}.py" for name in ("recalling", "references", "roots", "score", "stash", "stated", "step")),
-    *(f"context/{name}.py" for name in ("steps", "supersede", "weights", "window")),
+    *(f"context/{name}.py" for name in ("beside", "engine", "heap", "information", "plan", "reading")),
+    *(f"context/{name}.py" for name in ("recalling", "references", "roots", "score", "stash", "step")),
+    *(f"context/{name}.py" for name in ("steps", "supersede", "weights")),
     *("model/segment.py", "model/tokens.py"),
 )
 """The files that decide what stays and what comes back."""
