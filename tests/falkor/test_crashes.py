@@ -2,23 +2,15 @@
 
 import pytest
 
-from tests.support import falkor
+from tests.falkor.killed_at_each_command import ALL_OPERATIONS
 from tests.support.counts import THOROUGH
 from tests.support.falkor import Server
 from tests.support.fork_server import ForkServer
 from tests.support.killing import check
 
 
-def operations() -> list[str]:
-    if not falkor.can_run():
-        return []
-    from tests.falkor.killed_at_each_command import ALL_OPERATIONS
-
-    return list(ALL_OPERATIONS)
-
-
 @pytest.mark.soak
-@pytest.mark.parametrize("operation", operations())
+@pytest.mark.parametrize("operation", ALL_OPERATIONS)
 def test_a_client_of_falkor_killed_at_any_command_has_done_all_of_it_or_nothing(
     operation: str, server: Server, fork_server: ForkServer
 ) -> None:

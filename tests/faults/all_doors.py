@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Protocol
@@ -250,23 +251,11 @@ class Worker:
                 self.book.wrong.append(f"{uid} is {done['text']!r}, not {self.book.notes[uid]}")
 
 
-def _fork(place: Path, number: int, seed: int, calls: int) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    status = 1
-    try:
-        worker = Worker(place / f"process{number}", number, random.Random(f"{seed} {number}"))
-        worker.work(calls)
-        worker._door.kill()
-        (place / f"book{number}").write_text(json.dumps(asdict(worker.book)))
-        status = 0
-    except BaseException:  # noqa: BLE001  # the last stop of this process
-        import traceback
-
-        (place / f"failed{number}").write_text(traceback.format_exc())
-    finally:
-        os._exit(status)
+def _work(place: Path, number: int, seed: int, calls: int) -> None:
+    worker = Worker(place / f"process{number}", number, random.Random(f"{seed} {number}"))
+    worker.work(calls)
+    worker._door.kill()
+    (place / f"book{number}").write_text(json.dumps(asdict(worker.book)))
 
 
 def run(seed: int, calls: int = CALLS) -> dict[str, Any]:
@@ -276,7 +265,10 @@ def run(seed: int, calls: int = CALLS) -> dict[str, Any]:
         for number in range(len(KINDS)):
             (place / f"process{number}").mkdir()
             (place / f"process{number}" / "home").symlink_to(place / "home")
-        pids = [_fork(place, number, seed, calls) for number in range(len(KINDS))]
+        pids = [
+            lab.fork(partial(_work, place, number, seed, calls), place / f"failed{number}")
+            for number in range(len(KINDS))
+        ]
         for pid in pids:
             os.waitpid(pid, 0)
         violations = [path.read_text()[-900:] for path in sorted(place.glob("failed*"))]

@@ -12,12 +12,13 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from memsweep.errors import MemsweepError
 from memsweep.services.memory import Memory
-from tests.faults import views
+from tests.faults import lab, views
 from tests.faults.histories import PAST, _open, template
 from tests.faults.kill_switch import KillSwitch, Point
 from tests.faults.kills import fresh_look, next_call
@@ -135,21 +136,9 @@ class Worker:
                 self._do("restore segment", [own], lambda: "done" if window.restore([own]).restored else "refused")
 
 
-def _fork(place: Path, number: int, seed: int, point: Point) -> int:
-    pid = os.fork()
-    if pid:
-        return pid
-    status = 1
-    try:
-        KillSwitch(point, place).install()
-        Worker(place, number, random.Random(f"{seed} {number}")).work()
-        status = 0
-    except BaseException:  # noqa: BLE001  # the last stop of this process
-        import traceback
-
-        (place / f"failed{number}").write_text(traceback.format_exc())
-    finally:
-        os._exit(status)
+def _work(place: Path, number: int, seed: int, point: Point) -> None:
+    KillSwitch(point, place).install()
+    Worker(place, number, random.Random(f"{seed} {number}")).work()
 
 
 def run(seed: int) -> dict[str, Any]:
@@ -160,7 +149,8 @@ def run(seed: int) -> dict[str, Any]:
     _prepare(place)
     count = chance.randint(2, 4)
     points = [Point(chance.choice(KINDS), chance.randint(1, 60)) for _ in range(count - 1)] + [Point()]
-    pids = [_fork(place, number, seed, point) for number, point in enumerate(points)]
+    works = [partial(_work, place, number, seed, point) for number, point in enumerate(points)]
+    pids = [lab.fork(work, place / f"failed{number}") for number, work in enumerate(works)]
     statuses = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
     violations = [path.read_text()[-600:] for path in sorted(place.glob("failed*"))]
     violations += fresh_look(place)

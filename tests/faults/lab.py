@@ -168,6 +168,20 @@ def pinned(chance: random.Random, watch: Clock) -> Iterator[None]:
         clock.datetime, secrets.token_hex, os.urandom, connect.time, clock._entropy.left = kept  # type: ignore[assignment]
 
 
+def fork(work: Callable[[], None], failed: Path) -> int:
+    """A child that works beside this process; its traceback goes to a file."""
+    if pid := os.fork():
+        return pid
+    status = 1
+    try:
+        work()
+        status = 0
+    except BaseException:  # noqa: BLE001  # the last stop of this process
+        failed.write_text(traceback.format_exc())
+    finally:
+        os._exit(status)
+
+
 def in_child(work: Callable[[], T], seconds: int = 600) -> T | str:
     """What a function returns in a forked child; how the child ended, if it came to no end of its own."""
     ours, theirs = os.pipe()
