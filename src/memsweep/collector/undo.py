@@ -70,11 +70,8 @@ def undo(
         totals = totals.plus(changed.totals).plus(joined.totals if joined else Totals())
         again.write(tx, _take_out(tx, going, changed, new_receipt, doing))
         tx.receipts.set_undone(receipt, doing.now)
-        tx.audit(
-            doing.counted(
-                "undo", receipt_id, totals, ids=(*back.ids, *changed.ids, *again.ids, *(joined.ids if joined else ()))
-            )
-        )
+        told = (*back.ids, *changed.ids, *again.ids, *(joined.ids if joined else ()))
+        tx.audit(doing.counted("undo", receipt_id, totals, ids=told))
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
     ids = tuple(each.id for each in going)
     clashes += joined.conflicts if joined else []

@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
 from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders, shape_of
 from memsweep.store.rows import Find, Read, RowReads, Shape, Show, Tally, Totals, Values, Where
+from memsweep.store.sqlite.beside_sql import BESIDE, Beside
 
 if TYPE_CHECKING:
     from memsweep.store.file.connect import Pool
@@ -29,70 +30,6 @@ _OPS = {
     "known": "is not null",
 }
 _KEYS = "(select value from json_each(?))"
-
-
-class _Beside(NamedTuple):
-    """Statements for what a file keeps beside the rows of a thing, each with their keys as a list."""
-
-    columns: frozenset[str] = frozenset()
-    """Those that it is made of."""
-    leave: str = ""
-    """Before these change, or the row goes."""
-    enter: str = ""
-    of_live: bool = False
-    """In the trash there is nothing of it."""
-    moved: str = ""
-    """After the row went into the trash or came back."""
-    freed: tuple[str, ...] = ()
-    afterwards: tuple[str, ...] = ()
-    """Once rows were freed, without keys."""
-
-
-def _words(index: str, view: str, **more: Any) -> _Beside:
-    """The words of live rows, which leave an index as the view still has them, in ascending order."""
-    of_these = f"from {view} where id in {_KEYS} order by id"
-    return _Beside(
-        leave=f"insert into {index} ({index}, rowid, text) select 'delete', id, text {of_these}",
-        enter=f"insert into {index} (rowid, text) select id, text {of_these}",
-        of_live=True,
-        afterwards=(f"insert into {index} ({index}) values ('optimize')", *more.pop("afterwards", ())),
-        **more,
-    )
-
-
-# A mention is in the trash with one of its ends, and only then.
-_FOLLOW = """
-    update mention set trash = coalesce((select trash from chunk where chunk.id = mention.chunk),
-                                        (select trash from entity where entity.id = mention.entity))
-    where {} in (select value from json_each(?))"""
-_BESIDE = {
-    "chunk": _words(
-        "chunk_fts",
-        "live_chunk",
-        columns=frozenset({"text", "words"}),
-        moved=_FOLLOW.format("chunk"),
-        freed=(f"delete from vector where chunk in {_KEYS}", f"delete from mention where chunk in {_KEYS}"),
-        afterwards=(
-            "insert into meta (key, value) values ('vector_generation', 1)"
-            " on conflict (key) do update set value = value + 1",
-        ),
-    ),
-    "segment": _words("segment_fts", "segment_text", columns=frozenset({"text"})),
-    "entity": _Beside(moved=_FOLLOW.format("entity"), freed=(f"delete from mention where entity in {_KEYS}",)),
-    "relation": _Beside(freed=(f"delete from relation_source where relation in {_KEYS}",)),
-    "memory": _Beside(
-        frozenset({"tags"}),
-        leave=f"delete from memory_tag where memory in {_KEYS}",
-        enter=f"insert or ignore into memory_tag (tag, memory) select tag.value, memory.id from memory,"
-        f" json_each(memory.tags) as tag where memory.id in {_KEYS}",
-        freed=(
-            f"delete from code_file where memory in {_KEYS}",
-            f"delete from relation_source where memory in {_KEYS}",
-            f"delete from supersession where old in {_KEYS}",
-            f"delete from supersession where new in {_KEYS}",
-        ),
-    ),
-}
 _JOINS = {
     "thread": " left join thread on thread.id = memory.thread",
     "origin": " left join origin on origin.id = memory.origin",
@@ -167,7 +104,7 @@ class SqliteRows:
         self._db.executemany(statement, map(encode, rows))
         last = self._db.last_insert_rowid()  # in a transaction they are given out one after the other
         made = range(last - len(rows) + 1, last + 1)
-        if kept := _BESIDE.get(declared(_class(rows))[0].table):
+        if kept := BESIDE.get(declared(_class(rows))[0].table):
             self._with(kept.enter, made)
         return made
 
@@ -199,7 +136,7 @@ class SqliteRows:
         it, names = declared(row)[0], tuple(columns)
         ways = encoders(it, names, "file")
         bound = [(*encoded(ways, each), key) for key, each in values.items()]
-        beside = _BESIDE.get(it.table, _Beside())
+        beside = BESIDE.get(it.table, Beside())
         if touched := not beside.columns.isdisjoint(names):
             self._with(beside.leave, values)
         if moving := it.bins and not it.ends.keys().isdisjoint(names):  # no two are at one place, not even for a moment
@@ -214,7 +151,7 @@ class SqliteRows:
 
     def move(self, row: type[Any], receipts: Mapping[int, int | None], *, bin: Bin = "live") -> None:
         it = declared(row)[0]
-        beside = _BESIDE.get(it.table, _Beside())
+        beside = BESIDE.get(it.table, Beside())
         by_receipt: dict[int | None, list[int]] = defaultdict(list)
         for key, receipt in receipts.items():
             by_receipt[receipt].append(key)
@@ -230,7 +167,7 @@ class SqliteRows:
         if _is_empty(where):
             return
         it = declared(row)[0]
-        beside = _BESIDE.get(it.table)
+        beside = BESIDE.get(it.table)
         if beside is not None:
             (found,) = self.ask(Values(row, ("key",), where, bin))
             keys = [key for (key,) in found]
