@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memsweep.glance import at_a_glance
 from memsweep.project.whereabouts import Whereabouts, whereabouts
+from memsweep.quick_look import at_a_glance
 from memsweep.settings import load_settings
 
 

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memsweep.app import Memory
-from memsweep.collector import closeup
+from memsweep.collector import item_survey
 from memsweep.collector.collect import CollectorDependencies, look_over
 from memsweep.collector.explain import explain
 from memsweep.collector.planner import plan_of
@@ -57,7 +57,7 @@ def check_however_common(tools: CollectorDependencies, monkeypatch: pytest.Monke
     """As it is, and as if every word were common."""
     check(tools)
     with monkeypatch.context() as patch:
-        patch.setattr(closeup, "_COMMON", 0)
+        patch.setattr(item_survey, "_COMMON", 0)
         check(tools)
 
 
@@ -79,14 +79,14 @@ def test_a_closeup_on_falkor_says_what_the_whole_says(spec: StoreSpec, monkeypat
 def check_deletions(tools: CollectorDependencies, monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes with each memory, from what lies around it, is what goes by a look at everything."""
     survey, options = look_over(tools, CASCADE), Options(tools.clock())
-    for few in (0, 1, closeup._FEW):  # judged at every step, and at the end alone
-        monkeypatch.setattr(closeup, "_FEW", few)
+    for few in (0, 1, item_survey._FEW):  # judged at every step, and at the end alone
+        monkeypatch.setattr(item_survey, "_FEW", few)
         with tools.store.changing() as tx:
             for row in survey.memories:
                 found = [Found("memory", row.key, "deleted")]
                 whole, near = (
                     {(item.kind, item.key, item.version) for item in plan_of(seen, found, options, "w").items}
-                    for seen in (survey, closeup.around_deletion(tx, row.key, options))
+                    for seen in (survey, item_survey.around_deletion(tx, row.key, options))
                 )
                 assert near == whole
 
@@ -126,11 +126,11 @@ def test_a_deletion_looks_at_no_more_than_what_hangs_together(memory: Memory, mo
 @on_every_engine
 def test_most_is_told_without_a_look_at_everything(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     told = [memory.remember(f"Ada drives crane {number}, as all know.", entities=["Ada"]) for number in range(8)]
-    monkeypatch.setattr(closeup, "_MOST_LOOKED_AT", 3)  # so that common words would not do
+    monkeypatch.setattr(item_survey, "_MOST_LOOKED_AT", 3)  # so that common words would not do
     monkeypatch.setattr("memsweep.collector.explain.look_over", None)
     for number in range(9):
         memory.graph.relate("Ada", "KNOWS", f"friend {number}")
-    monkeypatch.setattr(closeup, "_MOST_CONNECTED", 5)
+    monkeypatch.setattr(item_survey, "_MOST_CONNECTED", 5)
     assert memory.sweep.explain(memory.graph.names("friend 3").entities[0].id)[0].alive
     assert memory.sweep.explain(memory.graph.names("ada").entities[0].id)[0].alive
     assert memory.sweep.explain(told[3].memory_id)[0].alive

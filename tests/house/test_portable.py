@@ -38,7 +38,7 @@ GUARDED = {
     "server/pipes.py": {"select.POLLOUT", "select.poll"},  # is_watchable
     "places.py": {"os.geteuid"},  # hasattr
     "store/file/connect.py": {"os.statvfs", "resource"},  # hasattr
-    "store/file/mark.py": {"os.pread", "os.pwrite"},  # hasattr
+    "store/file/commit_marker.py": {"os.pread", "os.pwrite"},  # hasattr
 }
 
 

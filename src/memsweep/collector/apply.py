@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import NamedTuple
 
-from memsweep.collector.brought_memories import LinksWithout, renamed
+from memsweep.collector.contributed_memories import LinksWithout, renamed
 from memsweep.collector.earlier_texts import Embed, Entities, no_model
 from memsweep.collector.forms import CHANGED, Forms
 from memsweep.collector.planner import capped_by_plan, refuse_over_cap
@@ -20,8 +20,8 @@ from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentio
 from memsweep.model.operation import Operation
 from memsweep.model.plan import CHANGES, PlanDraft, PlanItem, Receipt, Totals
 from memsweep.model.receipts import still_gone
+from memsweep.model.retracted import given_back
 from memsweep.model.selection import Selection
-from memsweep.model.taken_back import given_back
 from memsweep.store import plans
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.facts import OwnedMention

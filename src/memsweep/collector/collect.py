@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 from memsweep.collector import purge as purging
 from memsweep.collector import undo as undoing
 from memsweep.collector.apply import Check, OtherChanges, Removal, apply_at_once, check_caps, gone_within_a_day, move
-from memsweep.collector.brought import wanted_by, with_brought
-from memsweep.collector.closeup import around_deletion
+from memsweep.collector.contributed import wanted_by, with_brought
 from memsweep.collector.disk import FirstLook, first_look, missing_files, unseen_roots
 from memsweep.collector.earlier_texts import Embed, no_model
 from memsweep.collector.history import earlier_backups
+from memsweep.collector.item_survey import around_deletion
 from memsweep.collector.missing import no_memory
 from memsweep.collector.narrow import narrow, open_plan, spared_relations
 from memsweep.collector.planner import (
@@ -47,7 +47,7 @@ from memsweep.store.plans import Planning
 
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
-    from memsweep.model.brought import OriginFilter
+    from memsweep.model.contributed import OriginFilter
     from memsweep.store.changes import Changes
     from memsweep.store.ports.collector import Collector
 

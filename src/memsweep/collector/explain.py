@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memsweep.collector.closeup import around_entity, around_memory, is_kept
 from memsweep.collector.collect import CollectorDependencies, look_over
 from memsweep.collector.history import history_of, verdict_on_lost
+from memsweep.collector.item_survey import around_entity, around_memory, is_kept
 from memsweep.collector.strategies import STRATEGIES
 from memsweep.collector.verdict import judge, mentioned
 from memsweep.errors import NotFound

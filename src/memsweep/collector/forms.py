@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.collector.brought_memories import by_memory, earlier_texts, said_in_place_of
 from memsweep.collector.chunk_moves import follow, noted
+from memsweep.collector.contributed_memories import by_memory, earlier_texts, said_in_place_of
 from memsweep.collector.earlier_texts import EarlierTexts, Embed
 from memsweep.model.memory_act import MemoryState, Place, remade
 from memsweep.model.revision import MEMORY, MemoryText, Revision, as_retraction, before_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from memsweep.model.contribution import Contribution, FactState, state_of
 from memsweep.model.graph_rows import Move
 from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
-from memsweep.model.taken_back import given_back, was_retracted
+from memsweep.model.retracted import given_back, was_retracted
 from memsweep.store.journals import StoredFact
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from memsweep.collector.brought import wanted_by
 from memsweep.collector.collect import left_out, look_over
+from memsweep.collector.contributed import wanted_by
 from memsweep.collector.planner import decide, needs_of
 from memsweep.errors import Conflict
 from memsweep.model.groups import Folder, PlanDifference, PlanGroup, PlanGroups, Preview

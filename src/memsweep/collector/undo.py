@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memsweep.collector.brought_memories import LinksAgain
+from memsweep.collector.contributed_memories import LinksAgain
 from memsweep.collector.earlier_texts import Embed
-from memsweep.collector.rejoin import take_back
+from memsweep.collector.restore import Returning
+from memsweep.collector.restore_contributions import StayingAgain
 from memsweep.collector.retraction import Restatement
-from memsweep.collector.returning import Returning
-from memsweep.collector.revert import Reverting
-from memsweep.collector.staying_again import StayingAgain
+from memsweep.collector.revert_edits import Reverting
+from memsweep.collector.undo_split import take_back
 from memsweep.collector.unmerge import take_apart
 from memsweep.errors import Conflict, NotFound
 from memsweep.model.plan import Totals, Undone

@@ -42,7 +42,7 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.model.validity import holding_at
 from memsweep.model.whole_graph import Doubt, GraphSurvey
 from memsweep.store.graph import Graph
-from memsweep.store.held_back import HeldGraph
+from memsweep.store.quarantined import HeldGraph
 from memsweep.store.rows import Rows, Values
 from memsweep.store.things.graph import EntityRow, RelationRow
 

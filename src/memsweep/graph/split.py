@@ -1,6 +1,6 @@
 """A part of an entity becomes an entity of its own. Reads and decides first, writes last.
 
-It writes down what it moved under its receipt; `memsweep.collector.rejoin` takes that back.
+It writes down what it moved under its receipt; `memsweep.collector.undo_split` takes that back.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import memsweep
 from memsweep.errors import MemsweepError
-from memsweep.glance import at_a_glance
 from memsweep.hooks.files import HookFiles
+from memsweep.quick_look import at_a_glance
 from memsweep.settings import Settings
 
 if TYPE_CHECKING:
     from memsweep.project.resolver import Resolver
-    from memsweep.store.sqlite.glance import Glance
+    from memsweep.store.sqlite.quick_look import Glance
 
 _MOST_SECONDS = 86_400
 """Some of what is told depends on the day: what holds, what has begun to hold."""

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
-from memsweep.memory import other_hits
+from memsweep.memory import facts_and_segments
 from memsweep.memory.relevance import MOST_WORDS, Count, Judged, relevance_of
 from memsweep.model.frozen import frozen, replace
 from memsweep.model.roles import Role, role_of
@@ -456,12 +456,12 @@ def _loose(
     now: datetime,
 ) -> dict[int, FoundPassage]:
     """Facts and segments, with negative keys."""
-    passages = other_hits.passages_of(store, filters, query, asked, now)
+    passages = facts_and_segments.passages_of(store, filters, query, asked, now)
     if not passages:
         return {}
     words = store.matched_words(query, [each.text for each in passages])
-    chosen = other_hits.most_alike(passages, map(len, words))
-    similar = list(zip(chosen, other_hits.similarities(embedder, query, chosen), strict=True))
+    chosen = facts_and_segments.most_alike(passages, map(len, words))
+    similar = list(zip(chosen, facts_and_segments.similarities(embedder, query, chosen), strict=True))
     found = {}
     for key, ((passage, similarity), (odds, matched)) in enumerate(
         zip(similar, judge.odds(store, query, similar), strict=True)

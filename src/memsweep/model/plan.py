@@ -13,7 +13,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from memsweep.model.brought import Brought
+from memsweep.model.contributed import Brought
 from memsweep.model.times import CLOCK_TOLERANCE, iso
 from memsweep.model.vocabulary import ItemKind
 

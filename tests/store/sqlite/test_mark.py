@@ -13,8 +13,8 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
-from memsweep.store.file import mark
-from memsweep.store.file.mark import Mark
+from memsweep.store.file import commit_marker
+from memsweep.store.file.commit_marker import Mark
 from tests.support import store_files
 from tests.support.fork_server import ForkServer
 
@@ -120,9 +120,9 @@ def test_a_lost_change_that_made_no_row_is_noticed_too(
     memory: Memory, home: Path, tmp_path: Path, opened: Callable[[Path], App]
 ) -> None:
     memory.remember("one and the same")
-    before = mark.read(store_files.file_of(home))
+    before = commit_marker.read(store_files.file_of(home))
     memory.remember("one and the same")
-    after = mark.read(store_files.file_of(home))
+    after = commit_marker.read(store_files.file_of(home))
     assert before
     assert after
     assert (after.salts, after.rows) == (before.salts, before.rows)
@@ -288,12 +288,12 @@ def test_the_salts_are_those_of_the_log(memory: Memory, home: Path) -> None:
     """The mark follows the log when it is begun anew, whoever does that."""
     memory.remember("first")
     file = store_files.file_of(home)
-    before = mark.read(file)
+    before = commit_marker.read(file)
     with store_files.open_file(file) as db:
         db.execute("select count(*) from memory").fetchall()  # until it reads, it does not know that there is a log
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
     memory.remember("second")
-    after = mark.read(file)
+    after = commit_marker.read(file)
     assert before
     assert after
     assert after.salts != before.salts

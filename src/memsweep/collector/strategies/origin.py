@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.roots import liveness, protection
-from memsweep.model.brought import Brought, FactWithout, MemoryWithout
+from memsweep.model.contributed import Brought, FactWithout, MemoryWithout
 from memsweep.model.plan import IN_TRASH, Found, Survey
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memsweep.model.brought import OriginFilter
+from memsweep.model.contributed import OriginFilter
 from memsweep.model.decay import Rates, faded
 from memsweep.model.times import to_micros
 

@@ -46,9 +46,9 @@ from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.falkor.writing import encoded, set_model
 from memsweep.store.file import copying as sealing
 from memsweep.store.file import health, portable
-from memsweep.store.file import mending as cures
+from memsweep.store.file import repair as cures
 from memsweep.store.file.connect import immediate, plain_errors, snapshot
-from memsweep.store.file.mending import CHANGES_VECTORS, repaired
+from memsweep.store.file.repair import CHANGES_VECTORS, repaired
 from memsweep.store.ports.memories import Embed
 from memsweep.store.things.every import TABLES
 

@@ -10,8 +10,8 @@ from memsweep.model.ids import is_own_id
 from memsweep.store.falkor import care_cypher, reading
 from memsweep.store.falkor.row_codec import Row
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
-from memsweep.store.file.mending import Mended
-from memsweep.store.file.misfits import mended, misfits, shown
+from memsweep.store.file.invalid_values import mended, misfits, shown
+from memsweep.store.file.repair import Mended
 from memsweep.store.things.every import TABLES
 
 _NAMED = 3

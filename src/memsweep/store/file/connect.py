@@ -24,7 +24,7 @@ import apsw
 from memsweep import deadline, errors
 from memsweep.errors import StoreCorrupt
 from memsweep.forking import after_fork, new_lock, stores, torn_store
-from memsweep.store.file import mark
+from memsweep.store.file import commit_marker
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.file.words import spread_script
 
@@ -212,7 +212,7 @@ def _connect_once(path: Path, migrations: Sequence[str], fill: Fill | None) -> a
             db.pragma("journal_mode", "wal")
         db.execute(_PRAGMAS)
         db.set_progress_handler(deadline.is_over, _STEPS_BETWEEN_LOOKS, id="deadline")
-        mark.notice(db, path)  # before anything is written, which would be over the damaged log
+        commit_marker.notice(db, path)  # before anything is written, which would be over the damaged log
         _migrate(db, path, migrations, fill)
     except BaseException:
         db.close()
@@ -445,7 +445,7 @@ class Pool:
     def begin_anew(self) -> None:
         self.idle: deque[apsw.Connection] = deque()  # which threads may share
         self.in_use = self.used_at = 0
-        self.marker = mark.Marker(self.path)
+        self.marker = commit_marker.Marker(self.path)
 
     def take(self) -> apsw.Connection:
         deadline.refuse_if_over()

@@ -14,7 +14,7 @@ import apsw
 from memsweep.errors import StoreCorrupt
 from memsweep.model.forms import BadText, assembled, hash_text, piece_with
 from memsweep.store.file import care_sql, rows_sql
-from memsweep.store.file.misfits import mended, misfits, shown
+from memsweep.store.file.invalid_values import mended, misfits, shown
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.things.every import COLUMNS, REGISTRY_COLUMNS

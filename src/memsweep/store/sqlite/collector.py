@@ -15,7 +15,7 @@ from memsweep.model.ids import findable
 from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros
 from memsweep.store.audit_rows import event_of, wanted
-from memsweep.store.file import mark
+from memsweep.store.file import commit_marker
 from memsweep.store.file.connect import Pool, one
 from memsweep.store.ports.collector import Collector
 from memsweep.store.refusals import too_slow
@@ -55,7 +55,7 @@ class SqliteCollector(Collector):
 
         The transaction has ended by now, so an error must say first what was `done`.
         """
-        kept = [*self._vectors.forget(), *mark.remove_all(self._pool.path)]
+        kept = [*self._vectors.forget(), *commit_marker.remove_all(self._pool.path)]
         try:
             with self._pool.connection() as db:
                 db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)

@@ -24,7 +24,7 @@ from memsweep.model.times import to_micros
 from memsweep.store import workspace_events
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of, sweep
-from memsweep.store.file import care_sql, foreign, mark, mending, rows_sql, sealing
+from memsweep.store.file import care_sql, commit_marker, foreign, repair, rows_sql, sealing
 from memsweep.store.file.connect import Pool, as_it_is, connected, exists, guard, immediate, one, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.meta import add_event
@@ -181,7 +181,7 @@ class SqliteHomeKeeper:
         found: dict[str, list[str]] = {}
         for invariant, place in seen:
             found.setdefault(invariant, []).append(place)
-        if lost := mark.losses(self._registry().path):
+        if lost := commit_marker.losses(self._registry().path):
             found["registry_writes_lost"] = [loss.said for loss in lost]
         return [each for invariant, places in found.items() for each in finding(invariant, places)]
 
@@ -200,11 +200,11 @@ class SqliteHomeKeeper:
 
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         if cure == "registry_losses":
-            return mark.acknowledge(self._registry().path)
+            return commit_marker.acknowledge(self._registry().path)
         if cure == "registry_values":
             return rescue.mend_registry(self._registry(), self._folder, to_micros(now))
         if cure == "salvage":
-            note = functools.partial(mending.note, cure=cure, found=found, actor=actor, now=now)
+            note = functools.partial(repair.note, cure=cure, found=found, actor=actor, now=now)
             return rescue.salvage_files(self._registry(), self._folder, note, to_micros(now))
         entries, pending = self._entries()
         if cure == "adopt":
@@ -224,7 +224,7 @@ class SqliteHomeKeeper:
             for entry in entries:
                 if entry.file == file and file not in pending:
                     db.executemany(rows_sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
-                    mending.note(db, cure, found, actor, now)
+                    repair.note(db, cure, found, actor, now)
 
     def install(self, source: Path, request: RestoreRequest, progress: CopyProgress | None = None) -> Restored:
         restored = install(self._registry(), self._intents, self._folder, source, request)
@@ -260,7 +260,7 @@ class SqliteHomeKeeper:
                 db.execute(registry_sql.HIDE_WORKSPACE, (facts.deleted_at, new_id(WORKSPACE_RECEIPT), name))
         with _writing(file) as db:
             db.execute(rows_sql.SET_META, ("workspace", name))
-            mending.note(db, "adopt", found, actor, now)
+            repair.note(db, "adopt", found, actor, now)
 
 
 def _has_content(file: Path) -> bool:
@@ -294,7 +294,7 @@ def _look(path: Path) -> _Facts | None:
         with as_it_is(path) as db:
             db.set_busy_timeout(_LOOK_MILLISECONDS)
             guard(db)
-            mark.notice(db, path)  # closing it may empty a damaged log
+            commit_marker.notice(db, path)  # closing it may empty a damaged log
             one(db, sql.COUNT_MEMORIES)  # a file without this table is no workspace
             return _Facts(
                 name=_said(db, "workspace", str, "lost"),

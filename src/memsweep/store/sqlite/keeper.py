@@ -19,10 +19,10 @@ from memsweep.model.memory import NewPiece
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.file import care_sql, copying, health, mark, mending, rows_sql, values
+from memsweep.store.file import care_sql, commit_marker, copying, health, repair, rows_sql, values
+from memsweep.store.file.changed_ids import noticing
 from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model, write_model
-from memsweep.store.file.noticing import noticing
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.ports.memories import Embed
 from memsweep.store.sqlite import rescue, sql
@@ -102,7 +102,7 @@ class SqliteKeeper(SqliteReembedding):
         try:
             with self._new_connection() as db:
                 found = health.examine(db, self._vectors.differing_files)
-                lost = health.finding("writes_lost", [loss.said for loss in mark.losses(self._path)])
+                lost = health.finding("writes_lost", [loss.said for loss in commit_marker.losses(self._path)])
                 return [*lost, *found]
         except StoreCorrupt as error:
             return [Finding("file_damaged", 1, (str(error.__cause__ or error.message),))]
@@ -110,12 +110,12 @@ class SqliteKeeper(SqliteReembedding):
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         kept = rescue.put_aside(self._pool, to_micros(now)) if cure == "values" else None
         with self._pool.writing() as db:
-            lost = mending.mend(db, cure, found, actor, now).lost
-        if cure in mending.CHANGES_VECTORS:
+            lost = repair.mend(db, cure, found, actor, now).lost
+        if cure in repair.CHANGES_VECTORS:
             self._vectors.forget()
         if kept is not None:
             lost.append(f"the file as it was is kept as {kept} until the next purge.")
-        return mark.acknowledge(self._path) if cure == "losses" else lost
+        return commit_marker.acknowledge(self._path) if cure == "losses" else lost
 
     def explain(self) -> StoreCorrupt | None:
         with self._pool.connection() as db:
@@ -135,7 +135,7 @@ class SqliteKeeper(SqliteReembedding):
                     if one(db, care_sql.IS_CHUNKLESS, (memory,)):  # somebody else may have been quicker
                         add_pieces(db, memory, pieces)
                         db.execute(care_sql.READ_ANEW, (memory,))
-            mending.note(db, "chunks", found, actor, now, noticed.ids)
+            repair.note(db, "chunks", found, actor, now, noticed.ids)
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
         with self._pool.reading() as db:
@@ -154,8 +154,8 @@ class SqliteKeeper(SqliteReembedding):
         with self._pool.writing() as db:
             claim_model(db, model)
             db.executemany(care_sql.FIT_VECTOR, [(data, key) for key, data in vectors])
-            mending.next_generation(db)
-            mending.note(db, "embed", found, actor, now)
+            repair.next_generation(db)
+            repair.note(db, "embed", found, actor, now)
         self._vectors.forget()
 
     def compact(self) -> Compaction:

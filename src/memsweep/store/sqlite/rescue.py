@@ -15,9 +15,9 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.text import counted
 from memsweep.store.drafts import draft_of, remove
-from memsweep.store.file import care_sql, copying, health, mark, rows_sql, sealing, values
+from memsweep.store.file import care_sql, commit_marker, copying, health, rows_sql, sealing, values
 from memsweep.store.file.connect import Pool, as_it_is, connected, exists, immediate, make_file, one, plain_errors
-from memsweep.store.file.misfits import mended, misfits
+from memsweep.store.file.invalid_values import mended, misfits
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.file.values import Damaged
 from memsweep.store.things.every import COLUMNS
@@ -43,7 +43,7 @@ def is_broken(path: Path) -> bool:
 def _seems_broken(path: Path) -> bool:
     try:
         with as_it_is(path) as db:
-            mark.notice(db, path)
+            commit_marker.notice(db, path)
             return bool(_FATAL & {found.invariant for found in health.examine_pages(db)})
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError):
         return True
@@ -236,7 +236,7 @@ def said(path: Path, key: str) -> Any:
 
 def put_aside(pool: Pool, now: int) -> Path:
     """A copy of a database file, for what a repair replaces."""
-    target = mark.place(pool.path, mark.DAMAGED, str(now), ".sqlite")
+    target = commit_marker.place(pool.path, commit_marker.DAMAGED, str(now), ".sqlite")
     make_file(target)
     try:
         with pool.reading() as db, plain_errors(target), sealing.private(target) as copy:
@@ -272,11 +272,11 @@ def _replace(registry: Pool, old: Path, name: str, note: Note, now: int) -> list
     except BaseException:
         remove(new)
         raise
-    kept = mark.place(new, mark.DAMAGED, str(now), ".sqlite")
+    kept = commit_marker.place(new, commit_marker.DAMAGED, str(now), ".sqlite")
     for end in ("", "-wal"):  # the log first would leave a file that seems whole
         with contextlib.suppress(FileNotFoundError):
             os.replace(f"{old}{end}", f"{kept}{end}")
-    for path in mark.all_of(old):
+    for path in commit_marker.all_of(old):
         path.rename(new.with_name(path.name.replace(old.stem, new.stem, 1)))
     for path in old.parent.glob(f"{old.stem}.*"):  # the mark, the vector files
         path.unlink(missing_ok=True)

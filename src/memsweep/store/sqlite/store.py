@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import moment_or_none
-from memsweep.store.file import mark, meta, words
+from memsweep.store.file import commit_marker, meta, words
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import tombstoned_text
@@ -94,7 +94,7 @@ class SqliteStore:
 
     def change_number(self) -> str:
         with self._pool.connection() as db:
-            return mark.change_number(db, self.path)
+            return commit_marker.change_number(db, self.path)
 
     def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
@@ -160,7 +160,7 @@ class SqliteStore:
             model=model,
             oldest=moment_or_none(oldest),
             newest=moment_or_none(newest),
-            warnings=tuple(f"{loss.said} Run `memsweep doctor`." for loss in mark.losses(self.path)),
+            warnings=tuple(f"{loss.said} Run `memsweep doctor`." for loss in commit_marker.losses(self.path)),
         )
 
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:

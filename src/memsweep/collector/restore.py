@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.collector.brought_memories import said_again
+from memsweep.collector.contributed_memories import said_again
 from memsweep.collector.earlier_texts import Entities
 from memsweep.collector.selection import ids_of
 from memsweep.collector.unmerge import Unmerge

@@ -13,9 +13,9 @@ from memsweep.model.care import Finding
 from memsweep.model.forms import assembled, hash_text, piece_with
 from memsweep.model.times import to_micros
 from memsweep.store.file import care_sql, health, values
+from memsweep.store.file.changed_ids import noticing
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import add_event
-from memsweep.store.file.noticing import noticing
 
 
 def mend_texts(db: apsw.Connection) -> None:

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memsweep.collector.brought_memories import BroughtMemories, ended_links
+from memsweep.collector.contributed_memories import BroughtMemories, ended_links
 from memsweep.errors import BadInput
-from memsweep.model.brought import Brought, FactWithout, OriginFilter, make_wanted
+from memsweep.model.contributed import Brought, FactWithout, OriginFilter, make_wanted
 from memsweep.model.contribution import Contribution, state_of
-from memsweep.model.taken_back import given_back
+from memsweep.model.retracted import given_back
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Survey

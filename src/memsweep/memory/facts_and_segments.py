@@ -18,7 +18,7 @@ from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.validity import holding_at
 from memsweep.numeric import cosines
-from memsweep.store.held_back import HeldGraph
+from memsweep.store.quarantined import HeldGraph
 
 if TYPE_CHECKING:
     from memsweep.embed.protocol import Embedder

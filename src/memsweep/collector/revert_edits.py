@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.collector.chunk_moves import follow, noted
 from memsweep.collector.earlier_texts import ComingBack, Embed, renewed
-from memsweep.collector.revert_records import RecordsBack, of_memories
+from memsweep.collector.revert_record_edits import RecordsBack, of_memories
 from memsweep.model.graph_rows import RelationChange, Source
 from memsweep.model.plan import Totals
 from memsweep.model.revision import (

@@ -10,7 +10,7 @@ from memsweep.project.resolver import Resolver
 from memsweep.settings import Settings
 
 if TYPE_CHECKING:
-    from memsweep.store.sqlite.glance import Glance
+    from memsweep.store.sqlite.quick_look import Glance
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ def at_a_glance(settings: Settings, project: str, look: Callable[[Resolver, Glan
         return None
     import apsw
 
-    from memsweep.store.sqlite.glance import Glance
+    from memsweep.store.sqlite.quick_look import Glance
 
     try:
         glance = Glance(private_home(settings.home))

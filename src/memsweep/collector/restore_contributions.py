@@ -10,16 +10,16 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.collector.brought_memories import LinksAgain, renamed, said_again
+from memsweep.collector.contributed_memories import LinksAgain, renamed, said_again
 from memsweep.collector.earlier_texts import Embed, Entities
 from memsweep.collector.forms import Form, Forms
+from memsweep.collector.restore import SaidAgain
 from memsweep.collector.retraction import held_elsewhere
-from memsweep.collector.returning import SaidAgain
 from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.merging import MERGED_MENTION
+from memsweep.model.retracted import given_back, was_retracted
 from memsweep.model.revision import MEMORY, MemoryText, is_retraction
-from memsweep.model.taken_back import given_back, was_retracted
 from memsweep.model.times import to_micros
 from memsweep.store.facts import OwnedMention
 from memsweep.store.memory_acts import MentionAt, PlacedMention
