@@ -45,8 +45,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     made.close()
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Any]:
+@contextmanager
+def launched() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     environment = {**os.environ, **({"FONTCONFIG_FILE": str(FONTS)} if FONTS.exists() else {})}
@@ -54,6 +54,12 @@ def chromium() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], env=environment)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,13 @@
 """Pictures of every screen, light and dark, wide and narrow, into shots/; those of the documents into docs/pictures."""
 
-import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
-
-from playwright.sync_api import sync_playwright
 
 from memsweep.app import App, called_by
 from memsweep.model.origin import Origin
 from memsweep.web.screens import SCREENS
-from tests.browser.conftest import BROWSER, FONTS, NARROW, ROOT, WIDE, serving
+from tests.browser.conftest import NARROW, ROOT, WIDE, launched, serving
 from tests.browser.seed import seeded
 
 SHOTS, PICTURES = ROOT / "shots", ROOT / "docs" / "pictures"
@@ -34,7 +29,7 @@ NOTES = 900
 def main() -> None:
     SHOTS.mkdir(exist_ok=True)
     PICTURES.mkdir(exist_ok=True)
-    with tempfile.TemporaryDirectory() as folder, browser() as chromium:
+    with tempfile.TemporaryDirectory() as folder, launched() as chromium:
         app = seeded(Path(folder) / "home", NOTES, "shopfront", hostile=False)
         _collect(app)
         with serving(app) as (address, link):
@@ -59,15 +54,6 @@ def _collect(app: App) -> None:
     with called_by(Origin("mcp", "claude-code", tier="agent")):
         note = memory.memories(limit=9, filters={"kind": "memory"}).memories[-1]
         memory.update(note.id, text=f"{note.text} Confirmed by the team.")
-
-
-@contextmanager
-def browser() -> Iterator[Any]:
-    environment = {**os.environ, **({"FONTCONFIG_FILE": str(FONTS)} if FONTS.exists() else {})}
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"], env=environment)
-        yield chromium
-        chromium.close()
 
 
 def _places(app: App) -> dict[str, str]:

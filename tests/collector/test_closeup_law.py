@@ -1,9 +1,11 @@
 """A verdict on one thing, from what lies around it, is the verdict of all rules over everything."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memsweep.app import Memory
@@ -19,9 +21,8 @@ from tests.collector.random_stores import random_stores
 from tests.collector.stores import Note, StoreSpec, store_with
 from tests.collector.test_duplicates_law import texts
 from tests.falkor.both_engines import both_engines
-from tests.support import falkor
 from tests.support.counts import rounds
-from tests.support.engines import on_every_engine
+from tests.support.engines import ENGINES, on_every_engine
 from tests.support.inside import collector_of
 
 
@@ -61,19 +62,29 @@ def check_however_common(tools: CollectorDependencies, monkeypatch: pytest.Monke
         check(tools)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(spec=specs())
-def test_a_closeup_says_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    with store_with(spec) as place:
-        check_however_common(collector_of(place.app.memory()), monkeypatch)
+@contextmanager
+def collecting(engine: str, spec: StoreSpec) -> Iterator[CollectorDependencies]:
+    if engine == "sqlite":
+        with store_with(spec) as place:
+            yield collector_of(place.app.memory())
+    else:
+        with both_engines(spec) as pair:
+            yield pair.falkor.tools()
 
 
-@pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-@settings(max_examples=rounds(5, 40), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(spec=specs())
-def test_a_closeup_on_falkor_says_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    with both_engines(spec) as pair:
-        check_however_common(pair.falkor.tools(), monkeypatch)
+def law(engine: str, monkeypatch: pytest.MonkeyPatch, holds: Callable[..., None]) -> None:
+    @settings(**({"max_examples": rounds(5, 40)} if engine == "falkor" else {}))
+    @given(spec=specs())
+    def of(spec: StoreSpec) -> None:
+        with collecting(engine, spec) as tools:
+            holds(tools, monkeypatch)
+
+    of()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_closeup_says_what_the_whole_says(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    law(engine, monkeypatch, check_however_common)
 
 
 def check_deletions(tools: CollectorDependencies, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,19 +102,9 @@ def check_deletions(tools: CollectorDependencies, monkeypatch: pytest.MonkeyPatc
                 assert near == whole
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(spec=specs())
-def test_a_deletion_takes_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    with store_with(spec) as place:
-        check_deletions(collector_of(place.app.memory()), monkeypatch)
-
-
-@pytest.mark.skipif(not falkor.can_run(), reason="falkordblite needs Python 3.12")
-@settings(max_examples=rounds(5, 40), suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(spec=specs())
-def test_a_deletion_on_falkor_takes_what_the_whole_says(spec: StoreSpec, monkeypatch: pytest.MonkeyPatch) -> None:
-    with both_engines(spec) as pair:
-        check_deletions(pair.falkor.tools(), monkeypatch)
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_deletion_takes_what_the_whole_says(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    law(engine, monkeypatch, check_deletions)
 
 
 @on_every_engine

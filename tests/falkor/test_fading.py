@@ -2,27 +2,18 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
-from memsweep.app import App, make_app
+from memsweep.app import App
 from memsweep.clock import now
 from memsweep.collector import collect
 from memsweep.collector.collect import CollectorDependencies
 from memsweep.services.memory import Memory
-from memsweep.settings import load_settings
-from tests.support.engines import ENGINES, Home
+from tests.support.engines import on_every_engine
 from tests.support.inside import collector_of
 
-
-@pytest.fixture(params=ENGINES)
-def app(request: pytest.FixtureRequest, tmp_path: Path):
-    home = Home(request.param, tmp_path)
-    app = make_app(load_settings(home.variables))
-    yield app
-    app.close()
-    home.close()
+pytestmark = on_every_engine
 
 
 def later(memory: Memory, days: float) -> CollectorDependencies:
