@@ -73,14 +73,13 @@ def undo(
         told = (*back.ids, *changed.ids, *again.ids, *(joined.ids if joined else ()))
         tx.audit(doing.counted("undo", receipt_id, totals, ids=told))
     clashes += [(each.id, "this summary is pinned, so it stays in the window") for each in summaries if each.pinned]
-    ids = tuple(each.id for each in going)
     clashes += joined.conflicts if joined else []
     clashes += apart.conflicts if apart else []
     conflicts = (*back.conflicts, *facts, *changed.conflicts, *again.conflicts, *clashes)
     return Undone(
         totals,
         conflicts,
-        ids,
+        tuple(each.id for each in going),
         new_receipt if going or changed.updated else None,
         changed.updated,
         changed.description,
