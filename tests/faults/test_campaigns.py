@@ -29,7 +29,7 @@ FEW = {
     "leaks": (0, 5, {"operations": 50, "keys": 80}),
     "redactions": (0, 2, {"kills": 1, "keys": 15}),
     "backups": (0, 2, {"flips": 40}),
-    "overlaps": (0, 3, {"histories": 3, "index_runs": 25}),
+    "overlaps": (0, 8, {"histories": 8, "index_runs": 60}),
     "windows": (0, 20, {"plans": 90, "segments_planned": 180}),
     "ghosts": (48, 56, {"operations": 100}),
     "falkor_ghosts": (52, 54, {"operations": 20}),
