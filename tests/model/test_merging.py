@@ -7,12 +7,12 @@ import pytest
 from memsweep.model.merging import (
     AfterPurge,
     Contender,
-    Held,
+    HeldRelation,
     Joined,
     MentionsBack,
     MovedEnd,
     MovedMention,
-    Statement,
+    RelationStatement,
     Step,
     Strength,
     after_purge,
@@ -114,28 +114,28 @@ def test_a_mention_stays_for_the_sake_of_another_merge() -> None:
 
 
 def test_a_statement_stays_for_the_sake_of_another_merge() -> None:
-    added = [Statement(7, 1), Statement(7, 2)]
-    dropped, handed_on = statements_back(added, [Joined(12, 7, 9)], {Statement(9, 1)})
-    assert dropped == [Statement(7, 2)]
-    assert handed_on == [(12, Statement(7, 1))]
+    added = [RelationStatement(7, 1), RelationStatement(7, 2)]
+    dropped, handed_on = statements_back(added, [Joined(12, 7, 9)], {RelationStatement(9, 1)})
+    assert dropped == [RelationStatement(7, 2)]
+    assert handed_on == [(12, RelationStatement(7, 1))]
 
 
 @pytest.mark.parametrize(
     ("moves", "receipts", "entities", "left"),
     [
         pytest.param([(10, B)], {10}, {B}, None, id="a merge that is purged is final"),
-        pytest.param([(10, B), (9, D)], {10}, {B}, Held(7, A, C, 9), id="an earlier one moved it too"),
+        pytest.param([(10, B), (9, D)], {10}, {B}, HeldRelation(7, A, C, 9), id="an earlier one moved it too"),
         pytest.param([(10, B), (11, D)], {10}, {B}, None, id="a later one moved what was put away"),
-        pytest.param([(10, B)], {20}, {A}, Held(7, B, C, 10), id="what it was merged into is freed"),
+        pytest.param([(10, B)], {20}, {A}, HeldRelation(7, B, C, 10), id="what it was merged into is freed"),
         pytest.param([(10, B)], {20}, {C}, None, id="its own end is freed"),
-        pytest.param([(10, B), (11, D)], {11}, {D}, Held(7, A, C, 10), id="the other merge is final"),
+        pytest.param([(10, B), (11, D)], {11}, {D}, HeldRelation(7, A, C, 10), id="the other merge is final"),
     ],
 )
 def test_a_purge_takes_what_was_put_away_only_with_its_merge(
-    moves: list[tuple[int, int]], receipts: set[int], entities: set[int], left: Held | None
+    moves: list[tuple[int, int]], receipts: set[int], entities: set[int], left: HeldRelation | None
 ) -> None:
     ends = [MovedEnd(merge, "subject", 7, was) for merge, was in moves]
-    after = after_purge([Held(7, A, C, 10)], ends, receipts, entities)
+    after = after_purge([HeldRelation(7, A, C, 10)], ends, receipts, entities)
     assert after == (AfterPurge(freed=frozenset({7})) if left is None else AfterPurge((left,)))
 
 
@@ -149,4 +149,4 @@ def test_a_purge_takes_what_was_put_away_only_with_its_merge(
 )
 def test_a_fact_between_two_that_are_one_for_good_goes(moves: list[tuple[int, str, int]], freed: set[int]) -> None:
     ends = [MovedEnd(merge, end, 7, was) for merge, end, was in moves]
-    assert freed_with([Held(7, A, A, 40)], ends, {10}) == freed
+    assert freed_with([HeldRelation(7, A, A, 40)], ends, {10}) == freed

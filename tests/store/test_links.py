@@ -10,7 +10,7 @@ from memsweep.model.columns import part
 from memsweep.model.graph_rows import Mention
 from memsweep.services.memory import Memory
 from memsweep.store.facts import OwnedMention
-from memsweep.store.rows import Rows, Totals, Values, Where, linked
+from memsweep.store.rows import Rows, SumsBy, Values, Where, linked
 from memsweep.store.things.graph import RELATION_SOURCE, EntityRow, MentionLink, RelationRow, RelationSource
 from memsweep.store.things.memories import ChunkRow, MemoryRow, Supersession
 from tests.support.engines import on_every_engine
@@ -55,7 +55,7 @@ def test_links_are_found_from_either_end_wherever_the_other_is(told: Memory) -> 
         assert {*rows.ask(linked(Mention, "chunk", live))[0]} == {*rows.find(Mention)}
         assert rows.ask(linked(Mention, "chunk", gone))[0] == []  # these are not live
         assert len(rows.ask(linked(Mention, "chunk", gone, near="trash"))[0]) == 2
-        counted = rows.ask(Totals(MentionLink, "entity", entities))[0]
+        counted = rows.ask(SumsBy(MentionLink, "entity", entities))[0]
         assert sorted(map(tuple, counted)) == [(key, 2, 0) for key in sorted(entities)]
         away: Where = ("chunk.trash", "known", None)
         (lost,) = rows.ask(Values(MentionLink, ("entity",), (("entity", "in", entities), away), "any", distinct=True))

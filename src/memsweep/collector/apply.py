@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from memsweep.collector.contributed_memories import LinksWithout, renamed
-from memsweep.collector.earlier_texts import Embed, Entities, no_model
+from memsweep.collector.earlier_texts import Embed, StandingEntities, no_model
 from memsweep.collector.forms import CHANGED, Forms
 from memsweep.collector.planner import capped_by_plan, refuse_over_cap
 from memsweep.collector.purge import Freeing, close
@@ -215,7 +215,7 @@ class Staying:
     def _lost_mentions(self, tx: Changes, done: Sequence[PlanItem]) -> list[OwnedMention]:
         planned = [(chunk, entity) for item in done for chunk, entity in item.evidence.get("mentions", ())]
         known = entities_of(act for item in done for act in self._forms.journal[item.key])
-        entities = Entities(tx, known | {entity for _, entity in planned})
+        entities = StandingEntities(tx, known | {entity for _, entity in planned})
         for form in self._forms.made:
             journal = renamed(self._forms.journal[form.now.key], entities)
             self._lost[form.now.key] = lost_mentions(journal, self._acts, form.after.content_hash.hex())

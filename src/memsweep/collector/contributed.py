@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.collector.contributed_memories import BroughtMemories, ended_links
 from memsweep.errors import BadInput
-from memsweep.model.contributed import Brought, FactWithout, OriginFilter, make_wanted
+from memsweep.model.contributed import Contributed, FactWithout, OriginFilter, make_wanted
 from memsweep.model.contribution import Contribution, state_of
 from memsweep.model.retracted import given_back
 
@@ -33,7 +33,7 @@ def with_brought(tx: Changes, survey: Survey, wanted: OriginFilter | None) -> Su
     return survey if wanted is None else replace(survey, brought=brought_by(tx, wanted))
 
 
-def brought_by(tx: Changes, wanted: OriginFilter) -> Brought:
+def brought_by(tx: Changes, wanted: OriginFilter) -> Contributed:
     """Everything that what is wanted brought, and every fact and memory that would be another without it."""
     rows = tx.origins
     origins = wanted.among(rows.known())
@@ -51,7 +51,7 @@ def brought_by(tx: Changes, wanted: OriginFilter) -> Brought:
         journal[row.key] = given_back(journal[row.key], row.trash)
     stated = {relation for relation, memory in tx.items.sources(touched) if memory not in found.going}
     links = ended_links(tx, wanted, origins)
-    return Brought(
+    return Contributed(
         memories=found.gone(links),
         staying=tuple(found.staying(links)),
         entities=frozenset() if by_source else frozenset(_within(rows.entities(origins), wanted)),

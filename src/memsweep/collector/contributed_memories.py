@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memsweep.collector.earlier_texts import Entities
+from memsweep.collector.earlier_texts import StandingEntities
 from memsweep.model.contributed import MemoryGone, MemoryWithout, OriginFilter
 from memsweep.model.graph_rows import Move
 from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
@@ -116,7 +116,7 @@ class BroughtMemories:
     def _lost_mentions(self, keys: Collection[int]) -> dict[int, list[MentionAt]]:
         """Return the mentions in the texts that stay that only those origins passed."""
         found: dict[int, list[MentionAt]] = defaultdict(list)
-        entities = Entities(self._tx, entities_of(act for key in keys for act in self._journal[key]))
+        entities = StandingEntities(self._tx, entities_of(act for key in keys for act in self._journal[key]))
         lost = {key: self._lost(self._journal[key], self._rows[key], entities) for key in keys}
         there = self._tx.acts.mentions(keys)
         for each in there:
@@ -125,14 +125,14 @@ class BroughtMemories:
         self._all = by_entity(there)
         return found
 
-    def _is_older(self, mention: MentionAt, entities: Entities) -> bool:
+    def _is_older(self, mention: MentionAt, entities: StandingEntities) -> bool:
         """Return whether it was passed before acts were written down, which say it otherwise."""
         if not self._origins or mention.origin not in self._origins:
             return False
         place = (mention.position, mention.entity)
         return all(place not in act.mentions for act in renamed(self._journal[mention.memory], entities))
 
-    def _lost(self, journal: list[MemoryAct], row: MemoryText, entities: Entities) -> set[tuple[int, int]]:
+    def _lost(self, journal: list[MemoryAct], row: MemoryText, entities: StandingEntities) -> set[tuple[int, int]]:
         return lost_mentions(renamed(journal, entities), self._gone.get(row.key, ()), row.content_hash.hex())
 
     def _unmentioned(self, key: int, lost: list[MentionAt]) -> frozenset[int]:
@@ -201,7 +201,7 @@ def by_entity(mentions: list[MentionAt]) -> dict[tuple[int, int], set[int]]:
     return found
 
 
-def renamed(journal: list[MemoryAct], entities: Entities) -> list[MemoryAct]:
+def renamed(journal: list[MemoryAct], entities: StandingEntities) -> list[MemoryAct]:
     """Acts that mention what a merge has kept in place of what they mentioned."""
 
     def now(places: Collection[Place]) -> list[Place]:

@@ -72,7 +72,7 @@ def _without(piece: Piece, position: int, lost: Collection[Place]) -> Piece:
     return piece.mentioning({key: key for key in piece.entities if (position, key) not in lost})
 
 
-class Entities:
+class StandingEntities:
     """The entities of chunks that come back: a merged one is another now, one in the trash returns."""
 
     def __init__(self, tx: Changes, keys: Collection[int]) -> None:
@@ -97,7 +97,7 @@ class Entities:
         return self._of[key].key if key in self._of else key
 
 
-class ComingBack(Entities):
+class ComingBack(StandingEntities):
     """The same for pieces that come back out of revisions, with what merges have to know of them."""
 
     def __init__(self, tx: Changes, pieces: Mapping[int, Sequence[Piece]], now: Mapping[int, Sequence[Piece]]) -> None:

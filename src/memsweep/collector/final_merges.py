@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Set
 from typing import TYPE_CHECKING
 
 from memsweep.model.graph_rows import Alias, Name, RelationChange, RelationRecord
-from memsweep.model.merging import Held, MovedEnd, after_purge, freed_with
+from memsweep.model.merging import HeldRelation, MovedEnd, after_purge, freed_with
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
@@ -89,9 +89,9 @@ class FinalMerges:
         tx.aliases.put(self._aliases)
 
 
-def _held(relation: RelationRecord) -> Held | None:
+def _held(relation: RelationRecord) -> HeldRelation | None:
     """A relation in the trash."""
-    return None if relation.trash is None else Held(relation.key, *relation.ends, relation.trash)
+    return None if relation.trash is None else HeldRelation(relation.key, *relation.ends, relation.trash)
 
 
 def _in_the_end(kept: dict[int, int]) -> dict[int, int]:

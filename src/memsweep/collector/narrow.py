@@ -33,7 +33,7 @@ _NAMED: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation", "segment")
 Key = tuple[Kind, int]
 
 
-class Part(NamedTuple):
+class NarrowedPlan(NamedTuple):
     """The parts of a plan: what is left, what was excluded, and what stays with that."""
 
     left: tuple[PlanItem, ...]
@@ -91,11 +91,13 @@ def _keys_of(rows: Items, plan: Plan, items: Sequence[PlanItem], wanted: set[str
     return {known[uid] for uid in wanted}
 
 
-def _part(tx: Changes, plan: Plan, items: Sequence[PlanItem], asked: set[Key], earlier: Collection[Key]) -> Part:
+def _part(
+    tx: Changes, plan: Plan, items: Sequence[PlanItem], asked: set[Key], earlier: Collection[Key]
+) -> NarrowedPlan:
     spared = tuple(item for item in items if _key(item) in asked)
     left = [item for item in items if _key(item) not in asked]
     if not spared or plan.strategy == SECRETS:  # where one does not hold another
-        return Part(tuple(left), spared)
+        return NarrowedPlan(tuple(left), spared)
     facts = _facts_of(tx, left, spared) | _still_superseded(left, spared)
     staying = {*earlier, *asked, *facts}
     left = [item for item in left if _key(item) not in facts]
@@ -103,7 +105,7 @@ def _part(tx: Changes, plan: Plan, items: Sequence[PlanItem], asked: set[Key], e
     after = select(tx.items, left, {}, spared_relations(staying))
     held = {_key(item) for item in left if _goes(item, before) and not _goes(item, after)}
     kept_alive = tuple(item for item in items if _key(item) in held | facts)
-    return Part(tuple(item for item in left if _key(item) not in held), spared, kept_alive)
+    return NarrowedPlan(tuple(item for item in left if _key(item) not in held), spared, kept_alive)
 
 
 def _facts_of(tx: Changes, left: Sequence[PlanItem], spared: Sequence[PlanItem]) -> set[Key]:
@@ -147,7 +149,7 @@ def _goes(item: PlanItem, selected: Selected) -> bool:
     return item.kind in gone and item.reason not in CHANGES and item.key in gone[item.kind]
 
 
-def _draft(rows: Items, plan: Plan, part: Part, earlier: Collection[Key]) -> PlanDraft:
+def _draft(rows: Items, plan: Plan, part: NarrowedPlan, earlier: Collection[Key]) -> PlanDraft:
     memories = sum(item.kind == "memory" and item.reason not in CHANGES for item in part.left)
     protected = [Protected(item.kind, item.key, SPARED) for item in part.spared]
     protected += [Protected(item.kind, item.key, KEPT_ALIVE) for item in part.kept_alive]

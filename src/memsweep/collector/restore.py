@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.collector.contributed_memories import said_again
-from memsweep.collector.earlier_texts import Entities
+from memsweep.collector.earlier_texts import StandingEntities
 from memsweep.collector.selection import ids_of
 from memsweep.collector.unmerge import Unmerge
 from memsweep.collector.written_since import named_since, no_names
@@ -450,7 +450,7 @@ def unmentioned(
     acts = tx.acts.of_memories(memories) if left and memories else []
     if all(act.trash in (None, receipt) for act in acts):
         return {}
-    entities = Entities(tx, entities_of(acts))
+    entities = StandingEntities(tx, entities_of(acts))
     theirs = {act.origin for act in acts if act.trash not in (None, receipt)}
     found = {entities.now(key): taken for key, taken in only_taken_back(acts, receipt).items()}
     return {

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from typing import TYPE_CHECKING
 
 from memsweep.collector.contributed_memories import LinksAgain, renamed, said_again
-from memsweep.collector.earlier_texts import Embed, Entities
+from memsweep.collector.earlier_texts import Embed, StandingEntities
 from memsweep.collector.forms import Form, Forms
 from memsweep.collector.restore import SaidAgain
 from memsweep.collector.retraction import held_elsewhere
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
 
 
-class StayingAgain:
+class RestoreContributions:
     """Decided when it is made: of memories that stayed without some acts, and of acts that an undo takes back.
 
     `written` is what the receipt moved; `changed_back` are memories that the undo gives an earlier form: a receipt of
@@ -57,7 +57,7 @@ class StayingAgain:
         stuck = self._pick(tx)
         self._given = [act for act in given.values() if act.memory not in stuck]
         moves = [move for move in written if move.kind == UNMENTIONED]
-        entities = Entities(tx, {move.b for move in moves if move.b is not None})
+        entities = StandingEntities(tx, {move.b for move in moves if move.b is not None})
         self._mentions = [OwnedMention(move.a, entities.now(move.b), move.c) for move in moves if move.b is not None]
         self._placed = self._placed_mentions(tx)
         self._merged = list(_merged_since(tx, moves, self._forms.rows))
@@ -185,7 +185,7 @@ class StayingAgain:
         forms = {form.now.key: form.after for form in self._forms.made}
         there = [act for act in self._given if act.memory in forms]
         given = [act for act in there if act.text == forms[act.memory].content_hash.hex()]
-        entities = Entities(tx, entities_of(given))
+        entities = StandingEntities(tx, entities_of(given))
         return [
             PlacedMention(
                 act.memory,
@@ -217,7 +217,7 @@ class _LeftBehind:
         self._moves: list[Move] = []
         if not forms:
             return
-        entities = Entities(tx, entities_of(act for form in forms for act in whole[form.now.key]))
+        entities = StandingEntities(tx, entities_of(act for form in forms for act in whole[form.now.key]))
         there = _by_memory(tx.acts.mentions([form.now.key for form in forms]))
         for form in forms:
             key, holder = form.now.key, form.now.trash

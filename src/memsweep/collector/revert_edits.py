@@ -47,7 +47,7 @@ class _Back(NamedTuple):
         return text_before(self.now, self.revision.before)
 
 
-class Reverting:
+class RevertEdits:
     """The undo of a receipt's revisions, decided when it is made; the rest is left alone and said."""
 
     def __init__(self, tx: Changes, receipt: int, doing: Operation, embed: Embed) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from memsweep.collector.contributed_memories import LinksAgain
 from memsweep.collector.earlier_texts import Embed
 from memsweep.collector.restore import Returning
-from memsweep.collector.restore_contributions import StayingAgain
+from memsweep.collector.restore_contributions import RestoreContributions
 from memsweep.collector.retraction import Restatement
-from memsweep.collector.revert_edits import Reverting
+from memsweep.collector.revert_edits import RevertEdits
 from memsweep.collector.undo_split import take_back
 from memsweep.collector.unmerge import take_apart
 from memsweep.errors import Conflict, NotFound
@@ -43,8 +43,8 @@ def undo(
             apart = take_apart(tx, receipt, moves, doing, find)
             joined = take_back(tx, receipt, moves)
             restated = Restatement(tx, receipt)
-            changed = Reverting(tx, receipt, doing, embed)
-            again = StayingAgain(tx, receipt, moves, doing, embed, changed.memories)
+            changed = RevertEdits(tx, receipt, doing, embed)
+            again = RestoreContributions(tx, receipt, moves, doing, embed, changed.memories)
             said = again.returning._replace(facts=restated.said_again, stated=frozenset(restated.relations))
             back = Returning(tx, receipt, doing, apart, ended=restated.ended, said=said, find=find)
             changed.restate(back.relations)
@@ -106,7 +106,7 @@ def _refuse_emptied(tx: Changes, receipt: int, receipt_id: str) -> None:
 
 
 def _take_out(
-    tx: Changes, summaries: Sequence[SummarySegment], changed: Reverting, receipt_id: str, doing: Operation
+    tx: Changes, summaries: Sequence[SummarySegment], changed: RevertEdits, receipt_id: str, doing: Operation
 ) -> int:
     """Move what gives way under a receipt of its own; return its key, or 0."""
     totals = Totals(memories=changed.updated, segments=len(summaries))

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _ENDS = ("subject", "object")
 
 
-def take_back(tx: Changes, receipt: int, moves: list[Move]) -> Rejoin | None:
+def take_back(tx: Changes, receipt: int, moves: list[Move]) -> UndoSplit | None:
     """Return the undo of the split of a receipt; None if it was none."""
     head = next((move for move in moves if move.kind == SPLIT), None)
     if head is None or head.b is None:
         return None
-    return Rejoin(tx, receipt, Parts(head.a, head.b), moves)
+    return UndoSplit(tx, receipt, Parts(head.a, head.b), moves)
 
 
-class Rejoin:
+class UndoSplit:
     """A split that is being taken back, decided when it is made."""
 
     def __init__(self, tx: Changes, receipt: int, parts: Parts, moves: list[Move]) -> None:

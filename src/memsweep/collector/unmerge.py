@@ -15,7 +15,7 @@ from memsweep.model.graph_rows import UNMENTIONED, Alias, EntityRecord, Mention,
 from memsweep.model.merging import (
     Joined,
     MovedMention,
-    Statement,
+    RelationStatement,
     Step,
     Strength,
     given_by,
@@ -277,9 +277,9 @@ class Unmerge:
         return row.trash is None and not row.explicit and bool(stated_by) and not any(stated_by.values())
 
     def _take_statements_back(self, others: Sequence[Joined]) -> None:
-        added = [Statement(move.a, move.b or 0) for move in self._of("source")]
+        added = [RelationStatement(move.a, move.b or 0) for move in self._of("source")]
         sources = self._tx.relations.sources({each.other for each in others}) if added else []
-        dropped, handed_on = statements_back(added, others, {Statement(*each[:2]) for each in sources})
+        dropped, handed_on = statements_back(added, others, {RelationStatement(*each[:2]) for each in sources})
         for each in dropped:
             if each.relation in self.relations:
                 self._set.drop_source(*each)

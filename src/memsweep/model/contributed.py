@@ -122,7 +122,7 @@ class MemoryGone(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class Contributed:
     """The contributions that go with an origin, by key."""
 
     memories: Mapping[int, MemoryGone] = field(default_factory=dict)

@@ -283,7 +283,7 @@ def mentions_back(moved: Iterable[MovedMention], shared: Mapping[int, int]) -> M
     )
 
 
-class Statement(NamedTuple):
+class RelationStatement(NamedTuple):
     relation: int
     memory: int
 
@@ -297,18 +297,18 @@ class Joined(NamedTuple):
 
 
 def statements_back(
-    added: Iterable[Statement], others: Iterable[Joined], stated: Collection[Statement]
-) -> tuple[list[Statement], list[tuple[int, Statement]]]:
+    added: Iterable[RelationStatement], others: Iterable[Joined], stated: Collection[RelationStatement]
+) -> tuple[list[RelationStatement], list[tuple[int, RelationStatement]]]:
     """Return which statements that a merge added go, and which stay because another merge adds them now.
 
     `others` are what other merges joined to the same relations, `stated` who states what those were.
     """
     listed = list(others)
-    dropped: list[Statement] = []
-    handed_on: list[tuple[int, Statement]] = []
+    dropped: list[RelationStatement] = []
+    handed_on: list[tuple[int, RelationStatement]] = []
     for each in added:
         for other in listed:
-            if other.relation == each.relation and Statement(other.other, each.memory) in stated:
+            if other.relation == each.relation and RelationStatement(other.other, each.memory) in stated:
                 handed_on.append((other.receipt, each))
                 break
         else:
@@ -320,7 +320,7 @@ def statements_back(
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class HeldRelation:
     """A relation that a merge put away."""
 
     key: int
@@ -331,13 +331,13 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class AfterPurge:
-    kept: tuple[Held, ...] = ()
+    kept: tuple[HeldRelation, ...] = ()
     """With the receipt and the ends that they have now."""
     freed: frozenset[int] = field(default_factory=frozenset)
 
 
 def after_purge(
-    held: Iterable[Held], moves: Iterable[MovedEnd], receipts: Collection[int], entities: Collection[int]
+    held: Iterable[HeldRelation], moves: Iterable[MovedEnd], receipts: Collection[int], entities: Collection[int]
 ) -> AfterPurge:
     """Return the fate of facts that merges put away, when receipts, and entities with them, are freed.
 
@@ -348,7 +348,7 @@ def after_purge(
     for move in moves:
         if move.receipt not in receipts:
             by_relation[move.relation].append(move)
-    kept: list[Held] = []
+    kept: list[HeldRelation] = []
     freed: set[int] = set()
     for each in held:
         standing = by_relation.get(each.key, [])
@@ -358,11 +358,11 @@ def after_purge(
         if trash is None or subject is None or target is None:
             freed.add(each.key)
         else:
-            kept.append(Held(each.key, subject, target, trash))
+            kept.append(HeldRelation(each.key, subject, target, trash))
     return AfterPurge(tuple(kept), frozenset(freed))
 
 
-def freed_with(held: Iterable[Held], moves: Iterable[MovedEnd], receipts: Collection[int]) -> set[int]:
+def freed_with(held: Iterable[HeldRelation], moves: Iterable[MovedEnd], receipts: Collection[int]) -> set[int]:
     """Relations in any trash whose ends are one entity for good, now that the merges of these receipts are final."""
     by_relation: dict[int, list[MovedEnd]] = defaultdict(list)
     for move in moves:
@@ -376,11 +376,11 @@ def freed_with(held: Iterable[Held], moves: Iterable[MovedEnd], receipts: Collec
     return freed
 
 
-def _loop_since(held: Held, moves: Sequence[MovedEnd]) -> int:
+def _loop_since(held: HeldRelation, moves: Sequence[MovedEnd]) -> int:
     return _made_one(Contender(held.key, "", held.subject, "", held.object, True, held.trash, tuple(moves)))
 
 
-def _end_left(held: Held, end: str, moves: Iterable[MovedEnd], entities: Collection[int]) -> int | None:
+def _end_left(held: HeldRelation, end: str, moves: Iterable[MovedEnd], entities: Collection[int]) -> int | None:
     """The end that a relation has when these entities are gone; nothing if it cannot be."""
     now: int | None = getattr(held, end)
     mine = sorted((move for move in moves if move.end == end), reverse=True)

@@ -13,7 +13,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from memsweep.model.contributed import Brought
+from memsweep.model.contributed import Contributed
 from memsweep.model.times import CLOCK_TOLERANCE, iso
 from memsweep.model.vocabulary import ItemKind
 
@@ -95,7 +95,7 @@ class Survey:
     supersessions: Sequence[tuple[int, int, int]] = ()
     """A memory, the one that has superseded it, and since when."""
     missing_files: frozenset[int] = frozenset()
-    brought: Brought | None = None
+    brought: Contributed | None = None
     """What somebody brought, if that is asked for."""
 
     def links(self, without: Collection[int] = ()) -> Iterator[tuple[int, int]]:

@@ -14,7 +14,7 @@ from memsweep.model.graph_rows import Mention, Move, RelationChange, RelationRec
 from memsweep.model.merging import Place
 from memsweep.model.splitting import Parts
 from memsweep.store.journals import note_if_any
-from memsweep.store.rows import Find, Rows, Totals, Values, Where, is_in, linked
+from memsweep.store.rows import Find, Rows, SumsBy, Values, Where, is_in, linked
 from memsweep.store.things.graph import MENTION, RELATION, MentionLink, RelationRow, RelationSource
 from memsweep.store.things.memories import MemoryRow
 
@@ -190,7 +190,7 @@ class Mentions:
 
     def count(self, entities: Collection[int]) -> int:
         """Return how many live mentions there are."""
-        return sum(number for _, number, _ in self._rows.ask(Totals(MentionLink, "entity", entities))[0])
+        return sum(number for _, number, _ in self._rows.ask(SumsBy(MentionLink, "entity", entities))[0])
 
     def needed_by(self, entities: Collection[int], besides: Collection[int]) -> dict[int, int]:
         """Return those that chunks in the trash of other receipts mention, and the last of those receipts."""

@@ -22,7 +22,7 @@ from memsweep.store.changes import Changes
 from memsweep.store.facts import at_either_end
 from memsweep.store.journals import Origins
 from memsweep.store.records import Entities
-from memsweep.store.rows import Rows, Totals, Values, Where, is_in
+from memsweep.store.rows import Rows, SumsBy, Values, Where, is_in
 from memsweep.store.things.graph import (
     ENTITY,
     RELATION,
@@ -133,7 +133,7 @@ class Graph:
     def fact_counts(self, key: int) -> tuple[int, list[FactCount]]:
         """Count the chunks that mention an entity, and its facts of each kind."""
         with self.reading() as rows:
-            (mentions,) = rows.ask(Totals(MentionLink, "entity", [key]))
+            (mentions,) = rows.ask(SumsBy(MentionLink, "entity", [key]))
             facts = at_either_end(rows, FactKind, [key])
         names: dict[tuple[str, bool], str] = {}
         current, ended = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()

@@ -13,7 +13,7 @@ from memsweep.model.ids import findable
 from memsweep.model.memory import CODE_SOURCE, last_seen
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.sources import stands_alone
-from memsweep.store.rows import Find, Rows, Show, Totals, Values, Where
+from memsweep.store.rows import Find, Rows, Show, SumsBy, Values, Where
 from memsweep.store.things.code import CODE_FILE, CODE_ROOT, CODE_SCOPE
 from memsweep.store.things.collected import SavedReceipt
 from memsweep.store.things.graph import EntityRow, MentionLink, RelationRow, RelationSource
@@ -148,7 +148,7 @@ class Items(ABC):
 
     def _described_memories(self, keys: Collection[int]) -> list[tuple[int, Described]]:
         bins: tuple[Bin, ...] = ("live", "trash")
-        counted = (Totals(ChunkRow, "memory", keys, bin=bin) for bin in bins)
+        counted = (SumsBy(ChunkRow, "memory", keys, bin=bin) for bin in bins)
         rows, *totals = self._rows.ask(Show(_DESCRIBED, (("key", "in", keys),), "any"), *counted)
         live, trashed = ({key: number for key, number, _ in each} for each in totals)
         said = (
@@ -187,7 +187,7 @@ class Items(ABC):
 
     def count(self, kinds: Sequence[Kind]) -> dict[Kind, int]:
         """Return how many are live."""
-        found = self._rows.ask(*(Totals(ROWS[kind]) for kind in kinds))
+        found = self._rows.ask(*(SumsBy(ROWS[kind]) for kind in kinds))
         return {kind: number for kind, ((_, number, _),) in zip(kinds, found, strict=True)}
 
     def sources(self, relations: Collection[int]) -> list[tuple[int, int]]:

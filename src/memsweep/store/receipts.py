@@ -10,12 +10,11 @@ from typing import Any, NamedTuple
 
 from memsweep.model.columns import part
 from memsweep.model.ids import findable
-from memsweep.model.plan import PlanItem, counts_of
-from memsweep.model.plan import Totals as Counted
+from memsweep.model.plan import PlanItem, Totals, counts_of
 from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.model.revision import Revision
 from memsweep.store.forgotten import tombstoned
-from memsweep.store.rows import Find, Rows, Totals, Values, Where
+from memsweep.store.rows import Find, Rows, SumsBy, Values, Where
 from memsweep.store.things.code import CodeSkipRow
 from memsweep.store.things.collected import PLAN_ITEM, RECEIPT, PlanItemRow, PlanRow, SavedReceipt, TombstoneRow
 from memsweep.store.things.graph import EntityRow, RelationRow
@@ -33,7 +32,7 @@ class NewReceipt:
     actor: str
     created_at: datetime
     plan_id: str | None = None
-    totals: Counted = field(default_factory=Counted)
+    totals: Totals = field(default_factory=Totals)
     skipped: Sequence[tuple[str, str]] = ()
     undone_at: datetime | None = None
 
@@ -105,8 +104,8 @@ class Receipts:
     def held(self, keys: Collection[int]) -> dict[int, Held]:
         """Return the contents of each of these that holds something."""
         kinds = [*(kind for kind, _ in _TEXTS.values()), "stashed", "revisions"]
-        asked = [Totals(row, "trash", keys, letters, "trash") for row, (_, letters) in _TEXTS.items()]
-        asked += [Totals(SegmentRow, "stash", keys), Totals(Revision, "receipt", keys, "before")]
+        asked = [SumsBy(row, "trash", keys, letters, "trash") for row, (_, letters) in _TEXTS.items()]
+        asked += [SumsBy(SegmentRow, "stash", keys), SumsBy(Revision, "receipt", keys, "before")]
         found: dict[int, Held] = defaultdict(Held)
         for kind, rows in zip(kinds, self._rows.ask(*asked), strict=True):
             for receipt, number, letters in rows:

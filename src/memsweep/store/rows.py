@@ -54,7 +54,7 @@ class Values(NamedTuple):
     near: Bin = "any"
 
 
-class Totals(NamedTuple):
+class SumsBy(NamedTuple):
     """By a column with one of some keys: the key, how many rows, and how many letters a column of them has.
 
     Without a column all rows at once, under no key.
@@ -84,7 +84,7 @@ class Tally(NamedTuple):
     where: tuple[Where, ...] = ()
 
 
-Read = Find | Values | Totals | Show | Tally
+Read = Find | Values | SumsBy | Show | Tally
 
 
 class RowReads(Protocol):

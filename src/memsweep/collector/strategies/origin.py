@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.roots import liveness, protection
-from memsweep.model.contributed import Brought, FactWithout, MemoryWithout
+from memsweep.model.contributed import Contributed, FactWithout, MemoryWithout
 from memsweep.model.plan import IN_TRASH, Found, Survey
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _said(**evidence: Any) -> dict[str, Any]:
     return {name: value for name, value in evidence.items() if value}
 
 
-def _entities(survey: Survey, brought: Brought, options: Options) -> list[int]:
+def _entities(survey: Survey, brought: Contributed, options: Options) -> list[int]:
     """Return those that had a root, and have none without what goes; what others passed keeps its own."""
     gone = {fact.key for fact in brought.facts if fact.after is None}
     links = [(row.subject, row.object) for row in survey.relations]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from memsweep.model.frozen import replace
 from memsweep.model.search import Candidate, Filters, HeldBack, Owner, Place, place_at
 from memsweep.store.falkor import cypher, gc_cypher, origins
-from memsweep.store.falkor.ranking import Ranking
+from memsweep.store.falkor.ranking import WordRanking
 from memsweep.store.falkor.searching import Where, owner_of, where_of
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
@@ -47,7 +47,13 @@ class _Seen(NamedTuple):
 
 
 def candidates(
-    graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, filters: Filters, depth: int
+    graph: GraphHandle,
+    ranking: WordRanking,
+    vectors: VectorSet,
+    query: str,
+    vector: bytes,
+    filters: Filters,
+    depth: int,
 ) -> list[Candidate]:
     """Three times there and back: what both ways must know, what they find, the vectors of what only words found."""
     _check_dimension(graph, vector)
@@ -89,13 +95,13 @@ def _check_dimension(graph: GraphHandle, vector: bytes) -> None:
         raise other_query_model(known)
 
 
-def _words_reach(depth: int, ranking: Ranking) -> int:
+def _words_reach(depth: int, ranking: WordRanking) -> int:
     """Return how many of those that the words found are looked at."""
     return 2 * depth_of(depth, ranking.chunks)
 
 
 def _first_look(
-    graph: GraphHandle, ranking: Ranking, vectors: VectorSet, query: str, vector: bytes, reach: int
+    graph: GraphHandle, ranking: WordRanking, vectors: VectorSet, query: str, vector: bytes, reach: int
 ) -> _Known:
     seen = graph.seen
     counting = [graph.question(text, **values) for text, values in ranking.asked(query)]
@@ -171,7 +177,7 @@ def _judging(keys: Sequence[int], where: Where) -> list[Query]:
 
 def _by_words(
     graph: GraphHandle,
-    ranking: Ranking,
+    ranking: WordRanking,
     query: str,
     words: dict[str, int],
     where: Where,

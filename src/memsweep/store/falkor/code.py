@@ -31,7 +31,7 @@ from memsweep.store.code_files import CodeFiles, RunWrites, StoredChunk, compare
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher
 from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
-from memsweep.store.falkor.naming import Relations
+from memsweep.store.falkor.naming import KnownRelations
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
@@ -92,7 +92,7 @@ def _write_files(
     _refuse_doubles(tx, root, [file for file in files if file.memory_id not in keys])
     before = _Before(tx, list(keys.values()))
     named = CodeNames(tx, files, now, new_id, origin)
-    relations = Relations(tx, [ends for file in files for ends in _ends(named, file.links)])
+    relations = KnownRelations(tx, [ends for file in files for ends in _ends(named, file.links)])
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now, origin) for file in files}
     ensure_root(FalkorRows(tx), root)
     tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": file.path} for file in files])
@@ -244,7 +244,7 @@ def _ends(names: CodeNames, links: Iterable[CodeLink]) -> list[tuple[int, str, i
 
 
 def _state(
-    relations: Relations, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId, origin: int | None
+    relations: KnownRelations, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId, origin: int | None
 ) -> dict[int, int]:
     """The relations that a file states, each with the entity it begins at."""
     stated = {}

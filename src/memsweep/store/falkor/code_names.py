@@ -8,7 +8,7 @@ from memsweep.model.code import FileWrite, other_case, things_of
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.store.falkor import code_cypher
-from memsweep.store.falkor.naming import Known, Names
+from memsweep.store.falkor.naming import KnownEntity, Names
 from memsweep.store.falkor.transaction import Transaction
 
 NewId = Callable[[str], str]
@@ -30,13 +30,13 @@ class CodeNames:
         self._used = _used_elsewhere(tx, doubtful, {file.memory_id for file in files})
         self._found = {thing: self._see(thing) for thing in things}
 
-    def __getitem__(self, thing: NamedThing) -> Known:
+    def __getitem__(self, thing: NamedThing) -> KnownEntity:
         return self._found[thing]
 
     def write(self) -> None:
         self._names.write()
 
-    def _see(self, thing: NamedThing) -> Known:
+    def _see(self, thing: NamedThing) -> KnownEntity:
         known = self._names.find(thing)
         if known is not None and _is_other_case(known, thing):
             known = self._other_case(thing, known)
@@ -46,11 +46,11 @@ class CodeNames:
             known.change(raises_version=False, last_seen=self._now)
         return known
 
-    def _add(self, thing: NamedThing, named: str = "") -> Known:
+    def _add(self, thing: NamedThing, named: str = "") -> KnownEntity:
         uid, by = self._new_id("ent"), self._origin
         return self._names.add(thing, uid, self._now, confidence=1.0, explicit=False, named=named, origin=by)
 
-    def _other_case(self, thing: NamedThing, known: Known) -> Known:
+    def _other_case(self, thing: NamedThing, known: KnownEntity) -> KnownEntity:
         wanted = (spelled(known.props["name"]), name_key(thing.type)) in self._wanted
         given = known.props["handed_in"] or known.props["pinned"]
         match other_case(wanted=wanted, used=known.key in self._used, given=given):
@@ -61,7 +61,7 @@ class CodeNames:
         return known
 
 
-def _is_other_case(known: Known, thing: NamedThing) -> bool:
+def _is_other_case(known: KnownEntity, thing: NamedThing) -> bool:
     """Return whether an entity has this name but for letter case; one found by an old name has another one."""
     name = known.props["name"]
     return name_key(name) == name_key(thing.name) and spelled(name) != spelled(thing.name)

@@ -29,7 +29,7 @@ _EITHER = ((True, ""), (False, "Trashed"))
 _STATED = 128
 
 
-class Step(NamedTuple):
+class CopyStep(NamedTuple):
     """Rows of a file and what becomes of them; `query` may depend on a row."""
 
     rows: Iterator[Row]
@@ -70,19 +70,19 @@ def _send(graph: GraphHandle, number: int, step: str, rows: list[Row]) -> None:
         raise StoreError(f"the unfinished copy {graph.name} is not as it was left.", hint="Try again.")
 
 
-def _batches(db: apsw.Connection) -> Iterator[tuple[Step, str, list[Row]]]:
+def _batches(db: apsw.Connection) -> Iterator[tuple[CopyStep, str, list[Row]]]:
     for step in _steps(db):
         for query, rows in groupby(step.rows, step.query):
             while batch := list(islice(rows, _BATCH)):
                 yield step, query, batch
 
 
-def _steps(db: apsw.Connection) -> Iterator[Step]:
+def _steps(db: apsw.Connection) -> Iterator[CopyStep]:
     roots = _Paths((root["id"], root["path"]) for root in portable.stream(db, rows_sql.select("code_root")))
 
-    def nodes(label: str, statement: str, form: Callable[[Row], Row]) -> Step:
+    def nodes(label: str, statement: str, form: Callable[[Row], Row]) -> CopyStep:
         query = of(care_cypher.ADD_NODE, label=label)
-        return Step(portable.stream(db, statement), form, lambda row: query)
+        return CopyStep(portable.stream(db, statement), form, lambda row: query)
 
     def in_root(row: Row) -> Row:
         return {**row, "root": roots[row["root"]]}
@@ -109,10 +109,10 @@ def _steps(db: apsw.Connection) -> Iterator[Step]:
     yield from _edges(db)
 
 
-def _edges(db: apsw.Connection) -> Iterator[Step]:
-    def edges(kind: str, statement: str, ends: tuple[str, str], form: Callable[[Row], Row] = dict) -> Step:
+def _edges(db: apsw.Connection) -> Iterator[CopyStep]:
+    def edges(kind: str, statement: str, ends: tuple[str, str], form: Callable[[Row], Row] = dict) -> CopyStep:
         query = care_cypher.ADD_EDGE[kind]
-        return Step(
+        return CopyStep(
             portable.stream(db, statement),
             form,
             lambda row: of(query, begin=_label(ends[0], row), end=_label(ends[1], row)),

@@ -22,7 +22,7 @@ from memsweep.store.journals import note
 
 
 @dataclass
-class Known:
+class KnownEntity:
     """One entity or relation; `made` is all of it if it is new, else `set` is what changes, `times` how often."""
 
     key: int
@@ -39,7 +39,7 @@ class Known:
             self.props["version"] += 1
 
 
-def sole(entity: Known, origin: int | None) -> int | None:
+def sole(entity: KnownEntity, origin: int | None) -> int | None:
     """Return the only origin of an entity after this one passed it, too: with two it is neither's alone."""
     known: int | None = entity.props["origin"]
     return known if known == origin else 0
@@ -50,9 +50,9 @@ class Names:
 
     def __init__(self, tx: Transaction, names: Iterable[str]) -> None:
         self._tx = tx
-        self._known: dict[tuple[str, str], Known] = {}
-        self._by_name: dict[str, list[Known]] = {}
-        self._other_names: dict[str, dict[str, Known]] = {}
+        self._known: dict[tuple[str, str], KnownEntity] = {}
+        self._by_name: dict[str, list[KnownEntity]] = {}
+        self._other_names: dict[str, dict[str, KnownEntity]] = {}
         self.load(names)
 
     def load(self, names: Iterable[str]) -> None:
@@ -69,7 +69,7 @@ class Names:
             entity = self._same(_known(row))
             self._other_names.setdefault(name, {})[kind] = entity
 
-    def find(self, thing: NamedThing) -> Known | None:
+    def find(self, thing: NamedThing) -> KnownEntity | None:
         """By name, and by type if there is one; a name that is not an entity's may be the old name of one."""
         if not thing.type:
             return self.surest(thing.name)
@@ -77,7 +77,7 @@ class Names:
         exact = self._known.get((case_key(thing.name), kind))
         return exact or self._known.get((name, kind)) or self._other_names.get(name, {}).get(kind)
 
-    def of_name(self, name: str) -> list[Known]:
+    def of_name(self, name: str) -> list[KnownEntity]:
         """Return the entities that have the name, or if there are none, those that had it."""
         key = name_key(name)
         exact = self._by_name.get(case_key(name))
@@ -87,7 +87,7 @@ class Names:
             or sorted(self._other_names.get(key, {}).values(), key=lambda each: each.key)
         )
 
-    def surest(self, name: str) -> Known | None:
+    def surest(self, name: str) -> KnownEntity | None:
         """Of several entities of one name: handed in before found, pinned before not, seen last, oldest."""
         return min(self.of_name(name), key=_by_certainty, default=None)
 
@@ -101,7 +101,7 @@ class Names:
         explicit: bool,
         named: str = "",
         origin: int | None = None,
-    ) -> Known:
+    ) -> KnownEntity:
         """A new one; `named` is the key of its name if that is taken."""
         key = self._tx.new_key()
         props = {
@@ -119,7 +119,7 @@ class Names:
             "version": 1,
             "origin": origin,
         }
-        made = Known(key, props, is_new=True)
+        made = KnownEntity(key, props, is_new=True)
         self._remember(made)
         return made
 
@@ -130,15 +130,15 @@ class Names:
         seen = [entity for entity in everyone if entity.set and not entity.is_new]
         self._tx.do(cypher.SEE_ENTITY, [{"key": e.key, "set": e.set, "times": e.times} for e in seen])
 
-    def _remember(self, entity: Known) -> None:
+    def _remember(self, entity: KnownEntity) -> None:
         self._by_name.setdefault(entity.props["name_key"], []).append(self._same(entity))
 
-    def _same(self, entity: Known) -> Known:
+    def _same(self, entity: KnownEntity) -> KnownEntity:
         """Return the known one, under whichever name it was found."""
         return self._known.setdefault((entity.props["name_key"], entity.props["type_key"]), entity)
 
 
-def _by_certainty(entity: Known) -> tuple[bool, bool, int, int]:
+def _by_certainty(entity: KnownEntity) -> tuple[bool, bool, int, int]:
     props = entity.props
     return not props["handed_in"], not props["pinned"], -props["last_seen"], entity.key
 
@@ -149,9 +149,9 @@ def keys_of(names: Iterable[str]) -> list[str]:
     return sorted({name_key(name) for name in wanted} | {case_key(name) for name in wanted})
 
 
-def _known(row: list[Any]) -> Known:
+def _known(row: list[Any]) -> KnownEntity:
     names = ("key", "id", "name", "name_key", "type_key", "handed_in", "last_seen", "pinned", "version", "origin")
-    return Known(row[0], dict(zip(names, row, strict=True)))
+    return KnownEntity(row[0], dict(zip(names, row, strict=True)))
 
 
 Ends = tuple[int, str, int]
@@ -170,15 +170,15 @@ def fact_state(props: Mapping[str, Any]) -> FactState:
     )
 
 
-class Relations:
+class KnownRelations:
     """The current relations between some entities, by their ends and kind; of any kind `among` some others."""
 
     def __init__(
         self, tx: Transaction, wanted: Iterable[Ends], *, to_anything: bool = False, among: Iterable[int] = ()
     ) -> None:
         self._tx = tx
-        self._known: dict[Ends, Known] = {}
-        self._closed: list[tuple[Ends, Known]] = []
+        self._known: dict[Ends, KnownEntity] = {}
+        self._closed: list[tuple[Ends, KnownEntity]] = []
         self._acts: list[Contribution] = []
         ends, others = set(wanted), set(among)
         if not ends and not others:
@@ -190,15 +190,15 @@ class Relations:
         }
         names = ("id", "weight", "last_seen", "evidence", "handed_in", "created_at", "valid_at")
         for subject, kind, target, key, *rest in tx.ask(cypher.RELATIONS_FROM, **values):
-            self._known[subject, kind, target] = Known(key, dict(zip(names, rest, strict=True)))
+            self._known[subject, kind, target] = KnownEntity(key, dict(zip(names, rest, strict=True)))
 
-    def find(self, ends: Ends) -> Known | None:
+    def find(self, ends: Ends) -> KnownEntity | None:
         return self._known.get(ends)
 
-    def known(self) -> Iterable[tuple[Ends, Known]]:
+    def known(self) -> Iterable[tuple[Ends, KnownEntity]]:
         return self._known.items()
 
-    def add(self, ends: Ends, relation: str, uid: str, now: int, **more: Any) -> Known:
+    def add(self, ends: Ends, relation: str, uid: str, now: int, **more: Any) -> KnownEntity:
         key = self._tx.new_key()
         props = {
             "key": key,
@@ -215,10 +215,10 @@ class Relations:
             "version": 1,
             **more,
         }
-        made = self._known[ends] = Known(key, props, is_new=True)
+        made = self._known[ends] = KnownEntity(key, props, is_new=True)
         return made
 
-    def contribute(self, relation: Known, act: Contribution) -> FactState:
+    def contribute(self, relation: KnownEntity, act: Contribution) -> FactState:
         """Write an act down with the rest, and what a fact that was there is after it."""
         after = outcome(act)
         if act.before is not None:

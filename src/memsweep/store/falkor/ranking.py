@@ -18,7 +18,7 @@ _COUNTED = 4 * MAX_WORDS
 _SMALL = 5000  # below this many chunks words are counted for every query
 
 
-class Ranking:
+class WordRanking:
     """The words of one workspace, with how many chunks have each of them."""
 
     def __init__(self, graph: GraphHandle) -> None:

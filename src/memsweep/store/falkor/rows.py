@@ -14,7 +14,7 @@ from memsweep.store.falkor.row_codec import name_in
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told
-from memsweep.store.rows import Find, Read, Shape, Show, Tally, Totals, Values, Where
+from memsweep.store.rows import Find, Read, Shape, Show, SumsBy, Tally, Values, Where
 from memsweep.store.things.memories import MEMORY
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class FalkorRows:
             )
             if isinstance(read, Show):
                 found[-1] = [*map(viewed(read.view)[2], rows)]
-            elif isinstance(read, Totals) and not read.by:
+            elif isinstance(read, SumsBy) and not read.by:
                 found[-1] = [(None, sum(number for (number,) in rows), 0)]
         return found
 
@@ -203,7 +203,7 @@ def queries_of(read: Read) -> list[Query]:
             seen = [_look(read.view, shape, label) for label in MEMORY.labels(read.bin)]
         return [] if [] in values.values() else [(each, values) for each in seen]
     it, _ = declared(read.row)
-    if isinstance(read, Totals):
+    if isinstance(read, SumsBy):
         if not read.by:
             return [(_count(it, label), {}) for label in it.labels(read.bin)]
         values = {"w0": sorted(read.keys)}

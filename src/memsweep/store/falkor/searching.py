@@ -23,7 +23,7 @@ from memsweep.model.search import (
     stream_and_position,
 )
 from memsweep.store.falkor import cypher, graph_cypher, origin_cypher, origins
-from memsweep.store.falkor.ranking import Ranking
+from memsweep.store.falkor.ranking import WordRanking
 from memsweep.store.falkor.rows import queries_of, viewed
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.words import any_of
@@ -55,7 +55,7 @@ def smaller_kind(graph: GraphHandle) -> Kind | None:
     return "memory" if 2 * files > everything else "code"
 
 
-def file_words(graph: GraphHandle, ranking: Ranking, query: str, most: int) -> FileWords:
+def file_words(graph: GraphHandle, ranking: WordRanking, query: str, most: int) -> FileWords:
     ((files,),), *counts = graph.ask_all((cypher.COUNT_LIVE_FILES, {}), *ranking.asked(query))
     words = [any_of([word]) for word in rare(ranking.having(query, counts), most)] if files else []
     pieces: dict[str, dict[int, int]] = {word: {} for word in words}

@@ -9,17 +9,17 @@ from memsweep.model.contribution import Speaker
 from memsweep.model.memory import NamedThing, NewFact, NewMemory
 from memsweep.model.stating import stated
 from memsweep.model.text import name_key
-from memsweep.store.falkor.naming import Ends, Known, Relations, fact_state
+from memsweep.store.falkor.naming import Ends, KnownEntity, KnownRelations, fact_state
 
 
-def fact_places(entities: Mapping[NamedThing, Known], facts: Sequence[NewFact]) -> list[Ends]:
+def fact_places(entities: Mapping[NamedThing, KnownEntity], facts: Sequence[NewFact]) -> list[Ends]:
     """Return the place of each fact: its ends, which are among the mentions, and its kind."""
     return [
         (entities[new.fact.subject].key, name_key(new.fact.relation), entities[new.fact.object].key) for new in facts
     ]
 
 
-def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory, by: Speaker) -> dict[int, Ends]:
+def state_facts(relations: KnownRelations, places: Sequence[Ends], new: NewMemory, by: Speaker) -> dict[int, Ends]:
     """Create each relation, or strengthen it if it is known; their keys, and where they belong."""
     explicit = {}
     for fact, place in zip(new.facts, places, strict=True):
@@ -34,9 +34,9 @@ def state_facts(relations: Relations, places: Sequence[Ends], new: NewMemory, by
 
 
 def mention_again(
-    relations: Relations,
+    relations: KnownRelations,
     explicit: Container[int],
-    spoken_of: Mapping[int, Known],
+    spoken_of: Mapping[int, KnownEntity],
     mentions: Iterable[tuple[int, int]],
     texts: Mapping[int, str],
     by: Speaker,

@@ -36,7 +36,7 @@ from memsweep.store.falkor.collector import FalkorCollector
 from memsweep.store.falkor.graph import FalkorGraph
 from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.overview import FalkorOverview
-from memsweep.store.falkor.ranking import Ranking
+from memsweep.store.falkor.ranking import WordRanking
 from memsweep.store.falkor.rows import queries_of, viewed
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
@@ -52,7 +52,7 @@ class FalkorStore:
         self.workspace_id = workspace_id
         self._graph = graph
         self._vectors = VectorSet(graph)
-        self._ranking = Ranking(graph)
+        self._ranking = WordRanking(graph)
         self.code = FalkorCodeFiles(graph, self._vectors)
         self.collector = FalkorCollector(graph, self._vectors)
         self.windows = FalkorWindows(graph)

@@ -26,7 +26,7 @@ _EDGES = ("RELATED_TO", "WAS_RELATED_TO")
 _KEYS = {"code_file": "memory", "vector": "chunk", "supersession": "new"}
 
 
-class Damaged(NamedTuple):
+class DamagedProperty(NamedTuple):
     """A row with values that cannot be right, and whose it is as people know it."""
 
     table: str
@@ -39,7 +39,7 @@ class Damaged(NamedTuple):
         return f"{self.name} ({', '.join(f'{self.table}.{column}' for column in self.columns)})"
 
 
-def find(asked: GraphHandle | Transaction) -> Iterator[Damaged]:
+def find(asked: GraphHandle | Transaction) -> Iterator[DamagedProperty]:
     """Every damaged row of a graph."""
     names: dict[Any, str] = {}
     owners: dict[Any, Any] = {}
@@ -55,7 +55,7 @@ def find(asked: GraphHandle | Transaction) -> Iterator[Damaged]:
     for table, row, wrong in found:
         memory = {"memory": row.get("id"), "vector": owners.get(row.get("chunk"))}.get(table, row.get("memory"))
         own = names.get(memory) or row.get("uid") or row.get("name") or f"a row of {table}"
-        yield Damaged(table, row, wrong, str(own))
+        yield DamagedProperty(table, row, wrong, str(own))
 
 
 def _wrong(table: str, row: Row) -> list[str]:

@@ -29,7 +29,7 @@ from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.naming import Known, Names, Relations, keys_of, sole
+from memsweep.store.falkor.naming import KnownEntity, KnownRelations, Names, keys_of, sole
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.rows import FalkorRows, nodes_of, queries_of
 from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
@@ -175,8 +175,8 @@ def add_names(
     named, by_rule = _names_of(mentions, new.facts)
     names, seen = Names(tx, named), _Seen(tx, by_rule)
     pairs: dict[tuple[int, int], None] = {}
-    spoken_of: dict[int, Known] = {}
-    explicit: dict[NamedThing, Known] = {}
+    spoken_of: dict[int, KnownEntity] = {}
+    explicit: dict[NamedThing, KnownEntity] = {}
     created: list[str] = []
     places: set[Place] = set()
     for mention in mentions:
@@ -191,7 +191,7 @@ def add_names(
             pairs |= {(chunk, entity.key): None for chunk in (*earlier, *(by.chunks[at] for at in mention.chunks))}
     known = [entity.key for entity in spoken_of.values() if by.texts and not entity.is_new]
     facts = fact_places(explicit, new.facts)
-    relations = Relations(tx, facts, among=known)
+    relations = KnownRelations(tx, facts, among=known)
     speaker = Speaker(by.memory, by.origin, now, new.edge_rate)
     stated = state_facts(relations, facts, new, speaker)
     mention_again(relations, stated, spoken_of, pairs, by.texts, speaker)
@@ -209,7 +209,7 @@ def add_names(
 
 def _mentioned(
     names: Names, seen: _Seen, mention: NewMention, by: StatedIn, now: int
-) -> tuple[Known | None, Iterable[int]]:
+) -> tuple[KnownEntity | None, Iterable[int]]:
     """The entity, and the chunks that spoke of it before it was one."""
     if mention.explicit:
         entity = names.find(mention.thing)

@@ -489,7 +489,7 @@ class Pool:
                 db.close()
 
 
-class Keeper:
+class ConnectionKeeper:
     """All connections of this process, to whatever files: no more than `most`, but for those in use.
 
     Where another one is needed, that of the file that was used longest ago is closed.
@@ -591,7 +591,7 @@ def _descriptors() -> float:
 
 
 _MOST_BYTES = 256 * 2**20  # of vectors of files that nobody uses at the moment
-_keeper = Keeper()
+_keeper = ConnectionKeeper()
 
 
 def insert(db: apsw.Connection, statement: str, values: Sequence[Any] | dict[str, Any]) -> int:

@@ -23,7 +23,7 @@ SAMPLES = 5
 _FULL_TEXT = re.compile(r"using\s+fts5\s*\(", re.IGNORECASE)
 DifferingFiles = Callable[[apsw.Connection, int], list[str]]
 """The vector files of a workspace whose vectors of this dimension are others than its rows say."""
-Structure = dict[tuple[str, str], "Thing"]
+Structure = dict[tuple[str, str], "StructureThing"]
 
 # What SQLite says of a damage, and which invariant that is: the first that fits.
 _DAMAGES = (
@@ -38,7 +38,7 @@ _FATAL = {"file_damaged", "table_changed", "value_damaged"}
 _OF_WORDS = {"chunk_without_words", "words_without_chunk"}
 
 
-class Thing(NamedTuple):
+class StructureThing(NamedTuple):
     """A table, an index, a view: whose it is, and the statement that makes it."""
 
     table: str
@@ -100,7 +100,7 @@ def expected_structure() -> Structure:
 
 def structure(db: apsw.Connection) -> Structure:
     rows: Iterable[Any] = db.execute(care_sql.STRUCTURE)
-    return {(kind, name): Thing(table, definition or "") for kind, name, table, definition in rows}
+    return {(kind, name): StructureThing(table, definition or "") for kind, name, table, definition in rows}
 
 
 def full_texts() -> list[str]:

@@ -38,7 +38,7 @@ _EARLIEST = to_micros(datetime(1, 1, 1, tzinfo=UTC))
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class TableColumn:
     """A column as its table was made; the keys of a primary key are numbered from 1."""
 
     name: str
@@ -49,7 +49,7 @@ class Column:
 @dataclass(frozen=True, slots=True)
 class Table:
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
 
     @property
     def row_key(self) -> int | None:

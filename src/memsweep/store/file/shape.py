@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from memsweep.store.file import care_sql, rows_sql
-from memsweep.store.file.row_rules import Column, Table
+from memsweep.store.file.row_rules import Table, TableColumn
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 Key = tuple[str, str]
@@ -101,7 +101,8 @@ def shape_of(version: int) -> Shape:
 def _tables(db: apsw.Connection, kind: str) -> list[Table]:
     names: list[Any] = db.execute(care_sql.TABLES, (kind,)).fetchall()
     return [
-        Table(name, tuple(Column(*column) for column in db.execute(rows_sql.COLUMNS, (name,)))) for (name,) in names
+        Table(name, tuple(TableColumn(*column) for column in db.execute(rows_sql.COLUMNS, (name,))))
+        for (name,) in names
     ]
 
 

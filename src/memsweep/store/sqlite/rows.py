@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 
 from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders, shape_of
-from memsweep.store.rows import Find, Read, RowReads, Shape, Show, Tally, Totals, Values, Where
+from memsweep.store.rows import Find, Read, RowReads, Shape, Show, SumsBy, Tally, Values, Where
 from memsweep.store.sqlite.beside_sql import BESIDE, Beside
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class SqliteRows:
     def _answer(self, read: Read) -> list[Any]:
         if isinstance(read, Show | Tally):
             return self._seen(read)
-        if isinstance(read, Totals):
+        if isinstance(read, SumsBy):
             return self._db.execute(_totals(read), (as_list(read.keys),) if read.by else ()).fetchall()
         if _is_empty(read.where):
             return []
@@ -263,7 +263,7 @@ def _listed(row: Any, columns: tuple[str, ...], shape: Shape, bin: Bin, near: Bi
     return f"select {'distinct ' * distinct}{listed} {found}"
 
 
-def _totals(read: Totals) -> str:
+def _totals(read: SumsBy) -> str:
     it, _ = declared(read.row)
     sized = f"cast(total(length({it.in_file(read.letters)})) as integer)" if read.letters else "0"
     shape: Shape = ((read.by, "in"),) if read.by else ()
