@@ -140,9 +140,11 @@ def _prune(strategy: str, **more: Any) -> Operation:
 
 for strategy in (
     "stale_code", "missing_files", "orphaned_chunks", "orphaned_entities", "unreachable_entities", "expired",
-    "empty_memories", "duplicates", "decayed", "superseded", "all", "secrets",
+    "empty_memories", "duplicates", "decayed", "superseded", "all",
 ):  # fmt: skip
     OPERATIONS[f"prune_{strategy}"] = _prune(strategy)
+# A secret is redacted wherever it is: in a text here, in an earlier one there.
+OPERATIONS["prune_secrets"] = lambda w, _: _as_planned(w, w.memory.sweep.plan("secrets").id, Taken())
 OPERATIONS["prune_origin"] = _prune("origin", origin={"session": EVIL.session})
 
 
@@ -300,6 +302,8 @@ def index_with_a_new_file(w: World, taken: Taken) -> None:
 
 @without_receipt
 def file_moved(w: World, taken: Taken) -> None:
+    if not (w.root / "a.py").exists():
+        raise NotDone
     (w.root / "a.py").rename(w.root / "z.py")
     w.memory.code.index(w.root)
 

@@ -155,6 +155,22 @@ def test_an_update_is_undone_through_a_redaction(careless: Memory) -> None:
     assert sound(careless)
 
 
+def test_each_secret_comes_back_though_its_update_was_undone_before_the_redactions(careless: Memory) -> None:
+    told = f"Ada keeps the key {AWS} with XJ7qP2mv9t."
+    memory_id = careless.remember(told, tags=[GITHUB]).memory_id
+    update = careless.update(memory_id, text="Ada keeps the key in the vault.", tags=["clean"]).receipt_id
+    assert update is not None
+    first = careless.sweep.prune("secrets", confirm=True)
+    careless.remember("The staging password is XJ7qP2mv9t.")
+    second = careless.sweep.prune("secrets", confirm=True)
+    careless.sweep.undo(update)
+    assert careless.get(memory_id).text == f"Ada keeps the key {AWS_MARK} with [secret: password]."
+    assert careless.sweep.undo(second.id).conflicts == ()
+    assert careless.sweep.undo(first.id).conflicts == ()
+    assert (careless.get(memory_id).text, careless.get(memory_id).tags) == (told, (GITHUB,))
+    assert sound(careless)
+
+
 def test_what_changed_since_the_plan_is_left_alone(careless: Memory) -> None:
     one = careless.remember(f"The key is {AWS}.").memory_id
     two = careless.remember(f"Another one, {AWS}.").memory_id

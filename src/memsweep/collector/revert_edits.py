@@ -15,10 +15,12 @@ from memsweep.model.revision import (
     MemoryText,
     Piece,
     Revision,
+    as_redaction,
     before_of,
     is_as_left,
     is_redaction,
     is_retraction,
+    model_before,
     pieces_before,
     text_before,
 )
@@ -62,6 +64,8 @@ class RevertEdits:
         rewritten = [each.now.key for each in self._back if each.pieces is not None]
         self._now = noted(tx, tx.texts.pieces(rewritten) if rewritten else {})
         self._entities = ComingBack(tx, {each.now.key: each.pieces or () for each in updates}, self._now)
+        self._redactions = tx.revisions.of_items("revision", [each.revision.key for each in updates]) if updates else []
+        self._handed_on = [each for back in updates for each in self._hand_on(back)]
         self._restated: list[RelationChange] = []
 
     @property
@@ -93,7 +97,8 @@ class RevertEdits:
     def write(self, tx: Changes, receipt: int) -> None:
         """Write them; the state until now gets a receipt of its own, but for marks in place of secrets."""
         at = to_micros(self._doing.now)
-        tx.revisions.drop([each.revision.key for each in self._back])
+        tx.revisions.drop([each.key for each in (*(back.revision for back in self._back), *self._redactions)])
+        tx.revisions.add(self._handed_on)
         tx.revisions.add(
             Revision(receipt, MEMORY, each.now.key, at, self._given_up(each))
             for each in self._back
@@ -105,6 +110,17 @@ class RevertEdits:
             pieces = None if each.pieces is None else self._written(each, each.pieces)
             follow(tx, pieces or (), tx.texts.write(each.after, pieces))
         tx.relations.write(self._restated)
+
+    def _hand_on(self, back: _Back) -> list[Revision]:
+        """Redactions of the form that comes back are those of the memory from now on."""
+        left, found = back.after, list[Revision]()
+        for each in reversed([known for known in self._redactions if known.item == back.revision.key]):
+            before = each.before["values"]["before"]
+            was = text_before(left, before)
+            kept = as_redaction(before_of(was, left, pieces_before(before), model_before(before)))
+            found.append(Revision(each.receipt, MEMORY, back.now.key, each.at, kept))
+            left = was
+        return [each for each in reversed(found) if each.before["changed"]]
 
     def _given_up(self, each: _Back) -> dict[str, Any]:
         """Return the state of a memory until now."""
