@@ -261,8 +261,9 @@ def test_what_was_split_off_stays_where_it_is(three: Memory) -> None:
     three.graph.relate("B", "LIKES", "Tea")
     merged = three.graph.merge(["B"], "A").receipt_id
     (tea,) = [key for key, row in rows(three)["relation"].items() if row["relation"] == "LIKES"]
-    three.graph.unmerge("A", "Bee", relations=[tea])
-    three.sweep.undo(merged)
+    split = three.graph.unmerge("A", "Bee", relations=[tea]).receipt_id
+    said = three.sweep.undo(merged).conflicts
+    assert said == ((tea, f"it was split off since, and stays there until {split} is undone"),)
     assert set(facts(three)) == {("A", "KNOWS", "C"), ("B", "KNOWS", "C"), ("A", "OWNS", "B"), ("Bee", "LIKES", "Tea")}
     assert three.care.doctor().findings == ()
 

@@ -97,7 +97,7 @@ class Unmerge:
         self._mentions: tuple[list[Mention], list[Mention]] = [], []
         self._aliases: tuple[list[Alias], set[Name]] = [], set()
         self._since: SinceMerge | None = None
-        self._left_alone: list[tuple[str, str]] = []
+        self._conflicts: list[tuple[str, str]] = []
 
     @property
     def relations(self) -> dict[int, RelationRecord]:
@@ -139,8 +139,9 @@ class Unmerge:
         self._weaken_relations(doing)
         ends = [move for move in self._moves if move.kind in _ENDS]
         split = self._split_off(SPLIT_ENDS, {move.a for move in ends})
+        holders = self._tx.receipts.at({each.receipt for each in split}) if split else {}
         for move in ends:
-            self._move_end_back(move, split)
+            self._move_end_back(move, [(each, holders[each.receipt].id) for each in split])
         self._follow_memories()
         self._move_names_back()
 
@@ -154,7 +155,7 @@ class Unmerge:
         facts = {each.key: each for each in self._tx.relations.touching(self.touched)} | self.relations
         held |= {end for each in facts.values() if each.trash in (None, self._receipt) for end in each.ends}
         alone = [each for each in (*self._sources, since.kept) if each.key not in held] if moved else []
-        self._left_alone = [(each.id, "what spoke of it has gone since the merge") for each in alone]
+        self._conflicts += [(each.id, "what spoke of it has gone since the merge") for each in alone]
 
     def write(self, tx: Changes) -> None:
         tx.trash.restore(Selection(entities=self.entities))
@@ -176,7 +177,7 @@ class Unmerge:
 
     @property
     def conflicts(self) -> list[tuple[str, str]]:
-        return [*(self._since.conflicts if self._since else ()), *self._left_alone]
+        return [*(self._since.conflicts if self._since else ()), *self._conflicts]
 
     def look_at_what_came_since(self, kept: EntityRecord, find: FindNames) -> None:
         aliases, gone = self._aliases
@@ -286,7 +287,7 @@ class Unmerge:
                 self.unstated.add(each)
         self.moves_of_others += [Move(merge, "source", relation, memory) for merge, (relation, memory) in handed_on]
 
-    def _move_end_back(self, move: Move, split: Collection[Move]) -> None:
+    def _move_end_back(self, move: Move, split: Collection[tuple[Move, str]]) -> None:
         relation = self.relations.get(move.a)
         if relation is None or move.b is None:
             return
@@ -296,7 +297,11 @@ class Unmerge:
             return
         # What was split off meanwhile stays where it is, and goes back to where it would be without this merge.
         kind = SPLIT_ENDS[_ENDS.index(move.kind)]
-        self._changed_moves += [each._replace(c=move.b) for each in split if (each.kind, each.a) == (kind, move.a)]
+        for each, holder in split:
+            if (each.kind, each.a) == (kind, move.a):
+                self._changed_moves.append(each._replace(c=move.b))
+                said = f"it was split off since, and stays there until {holder} is undone"
+                self._conflicts.append((relation.id, said))
 
     def _split_off(self, kinds: Collection[str], about: Collection[int]) -> list[Move]:
         """Return what later splits that stand took away from what this merge kept."""
