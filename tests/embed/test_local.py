@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.embed.local import _TOKENIZER, LocalEmbedder, WordTokens, _to_float32
-from memsweep.embed.pieces import Pieces
+from memsweep.embed.local import _TOKENIZER, LocalEmbedder, Pieces, WordTokens, _to_float32
 from memsweep.embed.protocol import quantise
 from tests.support.commands import run
 from tests.support.no_network import NO_NETWORK
