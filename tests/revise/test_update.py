@@ -194,6 +194,17 @@ def test_entities_that_were_merged_meanwhile_are_the_one_that_was_kept(memory: M
     assert sound(memory)
 
 
+def test_a_fact_goes_with_the_name_that_a_merge_took(memory: Memory, ada: str) -> None:
+    """The text calls it by its old name, also while it is another one."""
+    memory.remember("It is one of a kind.", entities=["Machine"])
+    merged = str(memory.graph.merge(["Engine"], "Machine").receipt_id)
+    assert memory.update(ada, text="Ada Lovelace lives in Turin.").withdrawn == ("Ada Lovelace WORKS_ON Machine",)
+    assert facts(memory) == []
+    memory.sweep.undo(merged)
+    assert facts(memory) == []
+    assert sound(memory)
+
+
 def test_a_purge_frees_what_it_was(memory: Memory, ada: str) -> None:
     receipt = receipt_of(memory, ada, text=NEW)
     purged = memory.sweep.purge(0, confirm=True)

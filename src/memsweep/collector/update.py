@@ -5,6 +5,7 @@ Reads and decides first, writes last.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -173,9 +174,18 @@ def _withdrawn(tx: Changes, before: MemoryText, after: MemoryText) -> _Withdrawn
     keys = sorted(explicit)
     rows = tx.items.describe({"relation": keys})
     said = [(row.end_names[0], row.name, row.end_names[1]) for row in (rows["relation", key] for key in keys)]
-    lost = {keys[number]: said[number] for number in withdrawn(before.text, after.text, said)}
+    relations = {row.key: row for row in tx.relations.at(keys)}
+    others: dict[int, list[str]] = defaultdict(list)
+    for alias in sorted(tx.aliases.at({end for row in relations.values() for end in row.ends})):
+        others[alias.entity].append(alias.name)
+    ends = [[others[end] for end in relations[key].ends] for key in keys]
+    facts = [
+        ([subject, *subjects], kind, [target, *targets])
+        for (subject, kind, target), (subjects, targets) in zip(said, ends, strict=True)
+    ]
+    lost = {keys[number]: said[number] for number in withdrawn(before.text, after.text, facts)}
     gone = _stated_by_nothing_else(tx, before.key, [key for key in lost if not explicit[key]])
-    changes = tuple(RelationChange(row, row, unstated_by=(before.key,)) for row in tx.relations.at(lost))
+    changes = tuple(RelationChange(relations[key], relations[key], unstated_by=(before.key,)) for key in lost)
     return _Withdrawn(changes, gone, tuple(" ".join(lost[key]) for key in sorted(gone)))
 
 

@@ -36,7 +36,11 @@ def stated(text: str, facts: Sequence[tuple[str, str, str]]) -> Iterator[int]:
             yield number
 
 
-def withdrawn(before: str, after: str, facts: Sequence[tuple[str, str, str]]) -> set[int]:
+Names = Sequence[str]
+"""Of one entity, its own first."""
+
+
+def withdrawn(before: str, after: str, facts: Sequence[tuple[Names, str, Names]]) -> set[int]:
     """Facts that one form of a text states, or names the ends of, and a later form of it does not; by their number.
 
     What was told beside a text, and was never in it, does not depend on its words.
@@ -45,9 +49,21 @@ def withdrawn(before: str, after: str, facts: Sequence[tuple[str, str, str]]) ->
     unnamed = {
         number
         for number, (subject, _, target) in enumerate(facts)
-        if any(end in was and end not in now for end in (name_key(subject), name_key(target)))
+        if any(_named(was, end) and not _named(now, end) for end in (subject, target))
     }
-    return unnamed | set(stated(before, facts)) - set(stated(after, facts))
+    told, tells = (
+        stated(text, [(_called(key, subject), relation, _called(key, target)) for subject, relation, target in facts])
+        for text, key in ((before, was), (after, now))
+    )
+    return unnamed | set(told) - set(tells)
+
+
+def _named(text: str, names: Names) -> Names:
+    return [name for name in names if name_key(name) in text]
+
+
+def _called(text: str, names: Names) -> str:
+    return (_named(text, names) or names)[0]
 
 
 def _says(sentence: str, ends: tuple[str, str], stems: Sequence[str]) -> bool:
