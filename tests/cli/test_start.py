@@ -15,7 +15,7 @@ from memsweep.cli.recall import plain
 from tests.support.commands import run
 
 OF_OTHER_COMMANDS = {
-    "memsweep.model": "audit care code listing memory_act merging plan revision superseding",
+    "memsweep.model": "audit care code plan",
     "memsweep.memory": "agreement chunking names remember similar",
     "memsweep.store.file": "health",
     "memsweep.store.sqlite": "code collector reembedding repeats writing",

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from memsweep.model.decay import age_days, faded
+from memsweep.model.frozen import field, frozen
 from memsweep.model.times import from_micros
 
 Place = tuple[int, str, int]
@@ -61,7 +61,7 @@ class MovedEnd(NamedTuple):
     was: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Contender:
     """A relation that comes back, or one that lives where another comes back to.
 
@@ -93,7 +93,7 @@ class Contender:
         return any(move.receipt == merge for move in self.moves)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PutAway:
     """A relation that a standing merge keeps; `kept` says the same, if anything does."""
 
@@ -107,7 +107,7 @@ class PutAway:
         return f"{says} while the merge {receipt_id} stands; undoing that brings it back"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Settled:
     """The decision about contenders: those neither back nor put away stay in the trash."""
 
@@ -185,7 +185,7 @@ MERGED_MENTION = "mention"
 """What a merge writes down of a mention."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Step:
     """One change of a row by a merge: `before` and `after` are its values, `given` those that it took in.
 
@@ -210,7 +210,7 @@ class Step:
         return (self.before[2] if self.versions is None else self.versions[0]), self.receipt, self.place
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Retraced:
     """Steps that are others now, and what the row is without those that were taken out, if nothing else changed it."""
 
@@ -264,7 +264,7 @@ class MovedMention(NamedTuple):
     target: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MentionsBack:
     added: tuple[tuple[int, int], ...]
     dropped: tuple[tuple[int, int], ...]
@@ -319,7 +319,7 @@ def statements_back(
 # purging
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class HeldRelation:
     """A relation that a merge put away."""
 
@@ -329,7 +329,7 @@ class HeldRelation:
     trash: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AfterPurge:
     kept: tuple[HeldRelation, ...] = ()
     """With the receipt and the ends that they have now."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from typing import Annotated, Any, NamedTuple
 
 from memsweep.model import columns as c
 from memsweep.model import forms as f
+from memsweep.model.frozen import frozen
 from memsweep.model.graph_rows import Move
 from memsweep.model.memory_row import MEMORY as MEMORY_ROW
 from memsweep.model.text import content_hash
@@ -100,7 +100,7 @@ class Revision(NamedTuple):
     key: Annotated[int, c.KEY] = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class EarlierText:
     """A memory as it was until a moment, and the receipt that brings it back."""
 
@@ -111,7 +111,7 @@ class EarlierText:
     metadata: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Updated:
     """The result of an update of a memory; without a receipt there was nothing to do."""
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memsweep.store.file import health, rows_sql
+from memsweep.store.file import health, schema
 from memsweep.store.file.connect import connect, connect_new, make_file
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 
 def fill(db: apsw.Connection) -> None:
-    db.execute(rows_sql.SET_META, ("workspace", "x"))
+    db.execute(schema.SET_META, ("workspace", "x"))
 
 
 def fill_badly(db: apsw.Connection) -> None:

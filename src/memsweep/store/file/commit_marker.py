@@ -23,7 +23,7 @@ import apsw
 
 from memsweep.forking import new_lock
 from memsweep.regular import WRITING
-from memsweep.store.file import rows_sql
+from memsweep.store.file import schema
 
 LOST_LOG = "lost"
 DAMAGED = "damaged"
@@ -249,12 +249,12 @@ def _state(db: apsw.Connection, log: int, is_counted: bool) -> Mark | None:
     frames, _ = db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
     if before != _salts(log) or frames < 0:
         return None
-    rows = _value(db, rows_sql.ROWS_EVER) if is_counted else 0
+    rows = _value(db, schema.ROWS_EVER) if is_counted else 0
     return Mark(before, frames if before != _NO_LOG else 0, rows)
 
 
 def _is_counted(db: apsw.Connection) -> bool:
-    return bool(_value(db, rows_sql.HAS_COUNTERS))
+    return bool(_value(db, schema.HAS_COUNTERS))
 
 
 def _value(db: apsw.Connection, statement: str) -> Any:

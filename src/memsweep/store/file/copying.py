@@ -13,7 +13,7 @@ from memsweep.store.file import care_sql, guarded, rows_sql, sealing, shape
 from memsweep.store.file.connect import immediate, one
 from memsweep.store.file.content import Content
 from memsweep.store.file.guarded import NotSound
-from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.schema import GET_META, WORKSPACE_MIGRATIONS
 
 _PAGES_A_STEP = 1000
 
@@ -28,7 +28,7 @@ def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> 
     with sealing.private(target) as db:
         copy_pages(source, db)
         _drop_strangers(db)
-        workspace = one(db, rows_sql.GET_META, ("workspace",)) or ""
+        workspace = one(db, GET_META, ("workspace",)) or ""
     values = {
         "format": sealing.FORMAT,
         "schema": schema,

@@ -14,7 +14,7 @@ import apsw
 
 from memsweep.model.care import Finding
 from memsweep.model.plan import PlanItem, digest_of
-from memsweep.store.file import care_sql, rows_sql, values
+from memsweep.store.file import care_sql, schema, values
 from memsweep.store.file.connect import immediate, snapshot
 from memsweep.store.file.meta import read_model
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -83,7 +83,7 @@ def changed_plans(db: apsw.Connection) -> Iterator[tuple[int, str]]:
     """Plans that can still be applied and are not what their digest was made of: their keys and ids."""
     plans: list[Any] = db.execute(care_sql.UNUSED_PLANS).fetchall()
     for key, uid, digest in plans:
-        rows: Iterable[Any] = db.execute(rows_sql.PLAN_ITEMS, (key,))
+        rows: Iterable[Any] = db.execute(schema.PLAN_ITEMS, (key,))
         items = [PlanItem(kind, item, version, reason, json.loads(said)) for kind, item, version, reason, said in rows]
         if digest_of(items) != digest:
             yield key, uid

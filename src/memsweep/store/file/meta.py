@@ -12,7 +12,7 @@ from memsweep.model.stored import to_json
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.audit_rows import counts_of
-from memsweep.store.file import rows_sql
+from memsweep.store.file import schema
 from memsweep.store.file.connect import one
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _MODEL = "model"
 
 
 def read_model(db: apsw.Connection) -> EmbeddingModel | None:
-    stored = one(db, rows_sql.GET_META, (_MODEL,))
+    stored = one(db, schema.GET_META, (_MODEL,))
     return None if stored is None else _model(stored)
 
 
@@ -32,10 +32,10 @@ def _model(stored: str) -> EmbeddingModel:
 
 
 def write_model(db: apsw.Connection, model: EmbeddingModel) -> None:
-    db.execute(rows_sql.SET_META, (_MODEL, to_json({"name": model.name, "dimension": model.dimension})))
+    db.execute(schema.SET_META, (_MODEL, to_json({"name": model.name, "dimension": model.dimension})))
 
 
 def add_event(db: apsw.Connection, event: AuditEvent) -> None:
     said = (to_micros(event.at), event.actor, event.action, event.subject)
     for counts in counts_of(event):
-        db.execute(rows_sql.ADD_AUDIT, (*said, counts, event.reason))
+        db.execute(schema.ADD_AUDIT, (*said, counts, event.reason))

@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.forking import stores
 from memsweep.store.drafts import remove
-from memsweep.store.file import health, rows_sql
+from memsweep.store.file import health, rows_sql, schema
 from memsweep.store.file.connect import connect, connect_new, immediate, make_file, one
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
@@ -128,4 +128,4 @@ def highest_key(db: apsw.Connection) -> int:
 def workspace_of(db: apsw.Connection) -> dict[str, Any]:
     """Return the description that a file has of itself."""
     keys = ("workspace", "description", "created_at", "model")
-    return {key: found[0] for key in keys if (found := db.execute(rows_sql.GET_META, (key,)).fetchone())}
+    return {key: found[0] for key in keys if (found := db.execute(schema.GET_META, (key,)).fetchone())}

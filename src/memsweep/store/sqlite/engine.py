@@ -24,7 +24,7 @@ from memsweep.model.stored import expect
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.workspace import Workspace
 from memsweep.store import workspace_events
-from memsweep.store.file import connect, rows_sql
+from memsweep.store.file import connect, schema
 from memsweep.store.file.connect import (
     Pool,
     connect_new,
@@ -293,7 +293,7 @@ def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
     """Return the number of memories of a file, and its line in the registry; None if deleted or never ready."""
     with plain_errors(file), connected(file, WORKSPACE_MIGRATIONS, lambda db: None) as db:
         name, description, created_at, deleted_at = (
-            one(db, rows_sql.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")
+            one(db, schema.GET_META, (key,)) for key in ("workspace", "description", "created_at", "deleted_at")
         )
         if name is None or deleted_at is not None:
             return None
@@ -303,7 +303,7 @@ def _facts(file: Path) -> tuple[int, str, str, str, int] | None:
 def _make_workspace_file(path: Path, workspace: Workspace) -> None:
     def fill(db: apsw.Connection) -> None:
         facts = (workspace.id, workspace.description, to_micros(workspace.created_at))
-        db.executemany(rows_sql.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
+        db.executemany(schema.SET_META, zip(("workspace", "description", "created_at"), facts, strict=True))
 
     make_file(path)
     with plain_errors(path), stores:

@@ -24,7 +24,7 @@ from memsweep.model.times import to_micros
 from memsweep.store import workspace_events
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of, sweep
-from memsweep.store.file import care_sql, commit_marker, foreign, repair, rows_sql, sealing
+from memsweep.store.file import care_sql, commit_marker, foreign, repair, rows_sql, schema, sealing
 from memsweep.store.file.connect import Pool, as_it_is, connected, exists, guard, immediate, one, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.meta import add_event
@@ -70,7 +70,7 @@ def _prepare(draft: Path, target: Path, source: Path, seal: Seal, request: Resto
     counts = {"memories": seal.memories}
     with plain_errors(target), sealing.private(draft) as db, immediate(db):
         names = [("workspace", request.workspace_id), ("deleted_at", to_micros(request.now))]
-        db.executemany(rows_sql.SET_META, names)
+        db.executemany(schema.SET_META, names)
         add_event(db, AuditEvent(request.now, request.actor, "restore", str(source), counts, seal.digest))
 
 
@@ -80,7 +80,7 @@ def _swap(
     """Put the new file in the place of the old one, at once; the name of the old file. Both will be marked anew."""
     workspace_id, now = request.workspace_id, to_micros(request.now)
     with plain_errors(target), connected(target, WORKSPACE_MIGRATIONS) as db:
-        description, created_at = (one(db, rows_sql.GET_META, (key,)) for key in ("description", "created_at"))
+        description, created_at = (one(db, schema.GET_META, (key,)) for key in ("description", "created_at"))
     aside = _put_aside(registry, target.parent, request, marked_at=now)
     is_done = False
     try:
@@ -117,7 +117,7 @@ def _put_aside(
         if not request.replace and (held is None or one(held, rows_sql.IS_OCCUPIED)):
             raise workspace_occupied(request.workspace_id)
         if held is not None and marked_at is not None:
-            held.execute(rows_sql.SET_META, ("deleted_at", marked_at))
+            held.execute(schema.SET_META, ("deleted_at", marked_at))
         yield old
 
 
@@ -223,7 +223,7 @@ class SqliteHomeKeeper:
             entries, pending = self._entries()
             for entry in entries:
                 if entry.file == file and file not in pending:
-                    db.executemany(rows_sql.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
+                    db.executemany(schema.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
                     repair.note(db, cure, found, actor, now)
 
     def install(self, source: Path, request: RestoreRequest, progress: CopyProgress | None = None) -> Restored:
@@ -259,7 +259,7 @@ class SqliteHomeKeeper:
             if facts.deleted_at is not None:
                 db.execute(registry_sql.HIDE_WORKSPACE, (facts.deleted_at, new_id(WORKSPACE_RECEIPT), name))
         with _writing(file) as db:
-            db.execute(rows_sql.SET_META, ("workspace", name))
+            db.execute(schema.SET_META, ("workspace", name))
             repair.note(db, "adopt", found, actor, now)
 
 
@@ -309,7 +309,7 @@ def _look(path: Path) -> _Facts | None:
 def _said(db: apsw.Connection, key: str, kind: type, otherwise: Any) -> Any:
     """Return a value that a file says of itself; a damaged one counts as none."""
     try:
-        found = one(db, rows_sql.GET_META, (key,))
+        found = one(db, schema.GET_META, (key,))
     except UnicodeDecodeError:
         return otherwise
     return found if type(found) is kind else otherwise

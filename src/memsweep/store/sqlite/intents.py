@@ -21,7 +21,7 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError, StoreReadOnly
 from memsweep.model.audit_event import AuditEvent
 from memsweep.store.drafts import sync
-from memsweep.store.file import rows_sql
+from memsweep.store.file import schema
 from memsweep.store.file.connect import Pool, connected, exists, immediate, make_folder, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import registry_sql
@@ -86,9 +86,9 @@ class Intents:
             with plain_errors(self._folder / file), _writing(self._folder / file) as db:
                 marked_at, events = self._said_of(file)  # under the lock of the file: the last to mark knows best
                 if marked_at is None:
-                    db.execute(rows_sql.UNMARK)
+                    db.execute(schema.UNMARK)
                 else:
-                    db.execute(rows_sql.SET_META, ("deleted_at", marked_at))
+                    db.execute(schema.SET_META, ("deleted_at", marked_at))
                 # Once: who wrote it last may have died before the registry was told.
                 db.executemany(registry_sql.ADD_AUDIT_ONCE, [to_fields(event) for event in events.values() if event])
         except StoreCorrupt:  # which is the doctor's

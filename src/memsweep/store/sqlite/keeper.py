@@ -19,7 +19,7 @@ from memsweep.model.memory import NewPiece
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.file import care_sql, commit_marker, copying, health, repair, rows_sql, values
+from memsweep.store.file import care_sql, commit_marker, copying, health, repair, rows_sql, schema, values
 from memsweep.store.file.changed_ids import noticing
 from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model, write_model
@@ -63,7 +63,7 @@ class SqliteReembedding:
                 vectors = embed([text for _, text in rest])
                 db.executemany(sql.STAGE_VECTOR, zip((key for key, _ in rest), vectors, strict=True))
             db.execute(sql.SWITCH_VECTORS)
-            db.execute(rows_sql.SET_META, (_GENERATION, (one(db, rows_sql.GET_META, (_GENERATION,)) or 0) + 1))
+            db.execute(schema.SET_META, (_GENERATION, (one(db, schema.GET_META, (_GENERATION,)) or 0) + 1))
             write_model(db, model)
         self._vectors.forget()
         return 0
@@ -72,9 +72,9 @@ class SqliteReembedding:
 def _stage_for(db: apsw.Connection, model: EmbeddingModel) -> None:
     """A stage that was begun with this model goes on; one of another model is thrown away."""
     label = f"{model.name} {model.dimension}"
-    if one(db, rows_sql.GET_META, (_STAGED_MODEL,)) != label:
+    if one(db, schema.GET_META, (_STAGED_MODEL,)) != label:
         db.execute(sql.DROP_STAGE)
-        db.execute(rows_sql.SET_META, (_STAGED_MODEL, label))
+        db.execute(schema.SET_META, (_STAGED_MODEL, label))
     db.execute(rows_sql.MAKE_STAGE)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import apsw
 
-from memsweep.store.file import rows_sql
+from memsweep.store.file import schema
 from memsweep.store.file.connect import one
 from memsweep.store.records import Records
 from memsweep.store.sqlite.rows import SqliteRows
@@ -18,7 +18,7 @@ class SqliteRecords(Records):
         self._db = db
 
     def description(self) -> str:
-        return str(one(self._db, rows_sql.GET_META, ("description",)) or "")
+        return str(one(self._db, schema.GET_META, ("description",)) or "")
 
     def describe(self, description: str) -> None:
-        self._db.execute(rows_sql.SET_META, ("description", description))
+        self._db.execute(schema.SET_META, ("description", description))

@@ -15,7 +15,7 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.text import counted
 from memsweep.store.drafts import draft_of, remove
-from memsweep.store.file import care_sql, commit_marker, copying, health, rows_sql, sealing, values
+from memsweep.store.file import care_sql, commit_marker, copying, health, rows_sql, schema, sealing, values
 from memsweep.store.file.connect import Pool, as_it_is, connected, exists, immediate, make_file, one, plain_errors
 from memsweep.store.file.invalid_values import mended, misfits
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -228,7 +228,7 @@ def said(path: Path, key: str) -> Any:
     """Return a value that a workspace file says of itself; None if it is missing or damaged."""
     try:
         with as_it_is(path) as db:
-            found = one(db, rows_sql.GET_META, (key,))
+            found = one(db, schema.GET_META, (key,))
     except (apsw.Error, UnicodeDecodeError):
         return None
     return found if isinstance(found, str | int) else None
@@ -265,7 +265,7 @@ def _replace(registry: Pool, old: Path, name: str, note: Note, now: int) -> list
     saved = salvage(old, new, now)
     try:
         with plain_errors(new), connected(new, WORKSPACE_MIGRATIONS) as db, immediate(db):
-            db.execute(rows_sql.SET_META, ("workspace", name))
+            db.execute(schema.SET_META, ("workspace", name))
             note(db)
         with registry.writing() as db:
             db.execute(care_sql.SET_FILE, (new.name, old.name))

@@ -12,7 +12,7 @@ from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.stored import to_json
-from memsweep.store.file import rows_sql
+from memsweep.store.file import schema
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import read_model
 from memsweep.store.journals import Revisions
@@ -34,8 +34,8 @@ class SqliteRevisions(Revisions):
         if keys:
             self.drop(keys)
             self._db.execute(trash_sql.MERGE_WORDS)
-            generation = one(self._db, rows_sql.GET_META, ("vector_generation",)) or 0
-            self._db.execute(rows_sql.SET_META, ("vector_generation", generation + 1))
+            generation = one(self._db, schema.GET_META, ("vector_generation",)) or 0
+            self._db.execute(schema.SET_META, ("vector_generation", generation + 1))
             self._db.execute(trash_sql.MERGE_SEGMENT_WORDS)
 
 
