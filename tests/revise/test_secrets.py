@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from memsweep.app import App, Memory
+from memsweep.app import App, Memory, called_by
 from memsweep.errors import Conflict
+from memsweep.model.origin import Origin
 from tests.secrets.lines import positives
 from tests.secrets.test_ways_in import AWS, AWS_MARK, GITHUB
 from tests.support.commands import Ran
@@ -168,6 +169,21 @@ def test_each_secret_comes_back_though_its_update_was_undone_before_the_redactio
     assert careless.sweep.undo(second.id).conflicts == ()
     assert careless.sweep.undo(first.id).conflicts == ()
     assert (careless.get(memory_id).text, careless.get(memory_id).tags) == (told, (GITHUB,))
+    assert sound(careless)
+
+
+def test_a_secret_comes_back_where_a_retraction_has_given_back_its_redacted_text(careless: Memory) -> None:
+    memory_id = careless.remember(f"The key is {AWS[:-1]}Q.").memory_id
+    careless.update(memory_id, text=f"The key is {AWS}.")
+    with called_by(Origin("mcp", "cursor", "1.0", "ses_evil", "update_memory", "agent")):
+        careless.update(memory_id, text="The key is in the vault.")
+    redaction = careless.sweep.prune("secrets", confirm=True)
+    taken = careless.sweep.prune("origin", origin={"session": "ses_evil"}, confirm=True, allow_large=True)
+    assert careless.get(memory_id).text == f"The key is {AWS_MARK}."
+    assert careless.sweep.undo(redaction.id).conflicts == ()
+    assert careless.get(memory_id).text == f"The key is {AWS}."
+    assert careless.sweep.undo(taken.id).conflicts == ()
+    assert careless.get(memory_id).text == "The key is in the vault."
     assert sound(careless)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.collector.chunk_moves import follow, noted
 from memsweep.collector.earlier_texts import ComingBack, Embed, renewed
 from memsweep.collector.revert_record_edits import RecordsBack, of_memories
 from memsweep.model.graph_rows import RelationChange, Source
+from memsweep.model.memory_act import state_of
 from memsweep.model.plan import Totals
 from memsweep.model.revision import (
     MEMORY,
@@ -57,7 +58,8 @@ class RevertEdits:
         revisions = tx.revisions.of_receipts([receipt])
         self._records = RecordsBack(tx, revisions)
         self.conflicts = list(self._records.conflicts)
-        self._back = self._pick([each for each in of_memories(revisions) if not is_retraction(each.before)])
+        taken = [each for each in of_memories(revisions) if not is_retraction(each.before)]
+        self._back = self._pick([*taken, *self._given_meanwhile(revisions)])
         self._model = tx.texts.model() if self._back else None
         updates = [each for each in self._back if not each.is_redaction]
         self._vectors = renewed([each.revision.before for each in self._back], self._model, embed)
@@ -110,6 +112,24 @@ class RevertEdits:
             pieces = None if each.pieces is None else self._written(each, each.pieces)
             follow(tx, pieces or (), tx.texts.write(each.after, pieces))
         tx.relations.write(self._restated)
+
+    def _given_meanwhile(self, revisions: Sequence[Revision]) -> Iterator[Revision]:
+        """Yield redactions of earlier forms as those of the memories that say these forms by their acts."""
+        redactions = [each for each in revisions if each.kind == "revision"]
+        rows = self._tx.records.at("revision", {each.item for each in redactions}) if redactions else {}
+        said = {each.item: each.before["values"]["said"] for each in revisions if each.kind == "memory_act"}
+        for each in redactions:
+            before = each.before["values"]["before"]
+            found = self._tx.items.find(before["id"]) if each.item in rows else None
+            if found is None:
+                continue
+            now = self._tx.texts.at([found[1]])[found[1]]
+            acts = [act._replace(said=said.get(act.key, act.said)) for act in self._tx.acts.of_memories({now.key})]
+            was, state = now._replace(text=before["text"]), state_of(acts)
+            is_theirs = state is not None and state.text == was.content_hash.hex()
+            if is_theirs and now.text == rows[each.item].values["before"]["text"] != was.text:
+                kept = before_of(was, now, pieces_before(before), model_before(before))
+                yield Revision(each.receipt, MEMORY, now.key, each.at, as_redaction(kept))
 
     def _hand_on(self, back: _Back) -> list[Revision]:
         """Redactions of the form that comes back are those of the memory from now on."""
