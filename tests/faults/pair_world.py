@@ -1,7 +1,9 @@
 """A workspace with something for every operation, and what lives in it, by names and texts."""
 
 import json
+import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -64,6 +66,7 @@ VIEWS = {
 }
 """What lives, by names and texts; ids, dates and counts of changes have a history of their own."""
 
+_NUMBER = re.compile(r"(?<=\]) \d+$")
 DOCTOR = "findings of the doctor"
 State = dict[str, Counter[tuple[Any, ...]]]
 Made = str | None
@@ -76,6 +79,11 @@ class NotDone(Exception):
 
 class NotComparable(Exception):
     """The operation depends on one that is not done here."""
+
+
+def _unnumbered(row: Iterable[Any]) -> tuple[Any, ...]:
+    """Without the number that a redacted name gets while another one, or itself, is in the trash."""
+    return tuple(_NUMBER.sub("", part) if isinstance(part, str) else part for part in row)
 
 
 @dataclass
@@ -114,7 +122,7 @@ class World:
 
     def state(self) -> State:
         with store_files.into(self.memory) as db:
-            found = {name: Counter(map(tuple, db.execute(query))) for name, query in VIEWS.items()}
+            found = {name: Counter(_unnumbered(row) for row in db.execute(query)) for name, query in VIEWS.items()}
         # That two have one name is for a person to see to; an undo says it.
         findings = (each.invariant for each in self.memory.care.doctor().findings if each.invariant != "name_twice")
         return found | {DOCTOR: Counter((each,) for each in findings)}
