@@ -8,7 +8,7 @@ import pytest
 
 from memsweep.app import Memory
 from memsweep.collector import collect
-from memsweep.collector.disk import FILE_IS_BACK, FOLDER_IS_GONE
+from memsweep.collector.selection import FILE_IS_BACK, FOLDER_IS_GONE
 from memsweep.model.plan import Receipt
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memsweep.collector import collect, run
 from memsweep.errors import Conflict
 from memsweep.model.plan import Plan, Totals
-from memsweep.report.reasons import why
+from memsweep.report.collector import why
 from tests.collector.oracle import expected, held_by, protected_now, rows_of
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import KINDS, NOW, Place, StoreSpec, broken, dump, live, store_with, trash_of

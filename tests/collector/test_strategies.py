@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.app import App, Memory
 from memsweep.collector import collect
-from memsweep.collector.disk import missing_files
+from memsweep.collector.selection import missing_files
 from memsweep.model.plan import Plan
 from tests.collector.stores import NOW, Link, Note, Place, StoreSpec, Thing, store_with, verify, write_rows
 from tests.support import store_files
@@ -103,7 +103,7 @@ def test_missing_files_under_what_cannot_be_read_are_unknown(tmp_path: Path) -> 
     (root / "a.py").write_text("x")
     (locked / "b.py").write_text("x")
     paths = [(1, str(root), "shut/a.py"), (2, str(locked), "gone.py"), (3, str(root), "gone.py")]
-    code = f"from memsweep.collector.disk import missing_files; print(sorted(missing_files({paths!r})))"
+    code = f"from memsweep.collector.selection import missing_files; print(sorted(missing_files({paths!r})))"
     (root / "shut").chmod(0)
     locked.chmod(0)
     try:

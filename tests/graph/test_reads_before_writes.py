@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from memsweep.model.origin import Origin
-from memsweep.store.sqlite.changes import SqliteChanges
-from memsweep.store.sqlite.collector import SqliteCollector
+from memsweep.store.sqlite.collector import SqliteChanges, SqliteCollector
 from memsweep.store.sqlite.graph import SqliteGraph
 from tests.faults.merges import run
 

@@ -16,7 +16,7 @@ from memsweep.memory.names import find_names
 from memsweep.memory.remember import cut, line_spans
 from memsweep.model.segment import ContextSegment
 from memsweep.model.stating import stated
-from memsweep.store.forgotten import forgotten_hash
+from memsweep.store.texts import forgotten_hash
 from tests.support.counts import THOROUGH
 
 FULL_OF = {

@@ -21,9 +21,9 @@ from memsweep.model.strategies import DEFAULT, NAMES, SECRETS
 from memsweep.model.text import counted, excerpt
 from memsweep.report import collector as report
 from memsweep.report.care import BackupAnswer, backed_up
+from memsweep.report.collector import why
 from memsweep.report.counts import amount, named, nonzero
-from memsweep.report.reasons import why
-from memsweep.report.redactions import places
+from memsweep.report.memory import places
 from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from memsweep.collector.chunk_moves import follow, noted
 from memsweep.collector.contributed_memories import by_memory, earlier_texts, said_in_place_of
 from memsweep.collector.earlier_texts import EarlierTexts, Embed
 from memsweep.model.memory_act import MemoryState, Place, remade
+from memsweep.model.plan import Selection
 from memsweep.model.revision import MEMORY, MemoryText, Revision, as_retraction, before_of
-from memsweep.model.selection import Selection
 from memsweep.model.times import to_micros
 
 if TYPE_CHECKING:

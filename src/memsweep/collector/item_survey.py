@@ -10,9 +10,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memsweep.collector.disk import missing_files
-from memsweep.collector.roots import held, liveness, protection
+from memsweep.collector.selection import missing_files
 from memsweep.collector.strategies.duplicates import comparable_memories
+from memsweep.collector.strategies.rule import held, liveness, protection
 from memsweep.collector.verdict import accusations
 from memsweep.model.distinctive_words import WordGroups, distinctive_words, fewest, word_groups
 from memsweep.model.likeness import Comparable, comparable, nearly_same, outline

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.collector.roots import liveness, protection
 from memsweep.collector.strategies import STRATEGIES, resolve
+from memsweep.collector.strategies.rule import liveness, protection
 from memsweep.errors import Conflict
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import (

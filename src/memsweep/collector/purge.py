@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from memsweep.collector.final_merges import FinalMerges
 from memsweep.model.audit import Purged
 from memsweep.model.graph_rows import RelationRecord
-from memsweep.model.plan import Totals
+from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import MEMORY
-from memsweep.model.selection import Selection
 from memsweep.store.paused import gc_paused
 from memsweep.store.receipts import ReceiptRow
 

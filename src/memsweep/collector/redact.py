@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.collector.chunk_moves import follow, noted
 from memsweep.collector.masking import MaskedMemory, Masking, masked_memory, masked_record, numbered
-from memsweep.collector.revert_record_edits import DESCRIPTION, MOVE
+from memsweep.collector.revert_edits import DESCRIPTION, MOVE
 from memsweep.collector.secret_places import found, kind_of, known_in
 from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.plan import Plan, PlanDraft, PlanItem, Receipt, Totals

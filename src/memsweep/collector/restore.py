@@ -21,9 +21,8 @@ from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, Relati
 from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.memory_act import entities_of, only_taken_back
 from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, Settled, settle
-from memsweep.model.plan import Totals
+from memsweep.model.plan import Selection, Totals
 from memsweep.model.relation_set import RelationSet
-from memsweep.model.selection import Selection
 from memsweep.model.text import FindNames, name_key
 from memsweep.model.times import to_micros
 

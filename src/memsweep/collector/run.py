@@ -11,16 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from memsweep.collector import collect
-from memsweep.collector.apply import gone_within_a_day
-from memsweep.collector.disk import first_look, missing_files
+from memsweep.collector.collect import gone_within_a_day
 from memsweep.collector.planner import KINDS, Part, decide_together, needs_of, refuse_over_cap
-from memsweep.collector.selection import select
+from memsweep.collector.selection import first_look, missing_files, select
 from memsweep.model.plan import Kind, Receipt, Totals
 from memsweep.store.paused import gc_paused
 
 if TYPE_CHECKING:
     from memsweep.collector.collect import CollectorDependencies
-    from memsweep.model.selection import Selection
+    from memsweep.model.plan import Selection
     from memsweep.store.changes import Changes
 
 

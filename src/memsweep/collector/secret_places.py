@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.masking import masked_memory, masked_record
-from memsweep.collector.revert_record_edits import DESCRIPTION
+from memsweep.collector.revert_edits import DESCRIPTION
 from memsweep.model.plan import Kind, PlanItem
 from memsweep.model.revision import MemoryText, is_redaction
 from memsweep.secrets.find import redacted

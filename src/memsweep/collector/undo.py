@@ -12,11 +12,9 @@ from memsweep.collector.restore import Returning
 from memsweep.collector.restore_contributions import RestoreContributions
 from memsweep.collector.retraction import Restatement
 from memsweep.collector.revert_edits import RevertEdits
-from memsweep.collector.undo_split import take_back
-from memsweep.collector.unmerge import take_apart
+from memsweep.collector.unmerge import take_apart, take_back
 from memsweep.errors import Conflict, NotFound
-from memsweep.model.plan import Totals, Undone
-from memsweep.model.selection import Selection
+from memsweep.model.plan import Selection, Totals, Undone
 from memsweep.model.text import FindNames
 from memsweep.store.paused import gc_paused
 from memsweep.store.receipts import NewReceipt, ReceiptRow

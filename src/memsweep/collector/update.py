@@ -18,9 +18,8 @@ from memsweep.model.graph_rows import RelationChange
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
 from memsweep.model.memory_act import MemoryAct, as_json
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.plan import Totals
+from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import MEMORY, EarlierText, MemoryText, Piece, Revision, Updated, before_of
-from memsweep.model.selection import Selection
 from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.receipts import NewReceipt

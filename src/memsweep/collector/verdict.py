@@ -7,12 +7,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.planner import make_plan
-from memsweep.collector.roots import held, protection
 from memsweep.collector.strategies import STRATEGIES
+from memsweep.collector.strategies.rule import held, protection
 from memsweep.model.plan import NAMING_MEMORIES, Kind, PlanItem, Survey, SurveyedMemory, Verdict
 from memsweep.model.text import counted
 from memsweep.model.times import from_micros, iso
-from memsweep.report.reasons import why
+from memsweep.report.collector import why
 
 if TYPE_CHECKING:
     from memsweep.collector.strategies.rule import Options

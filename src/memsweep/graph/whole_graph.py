@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recall
 from memsweep.graph.validate import doubts
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.checks import share
+from memsweep.model.frozen import frozen, replace
 from memsweep.model.graph import Entity, by_name
 from memsweep.model.paging import within
 from memsweep.model.text import refuse_lone_surrogate
@@ -47,7 +47,7 @@ from memsweep.model.reach import components
 from memsweep.model.validity import holds
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Queried:
     """The starts of a query, and the entities that it reached, the nearest first."""
 

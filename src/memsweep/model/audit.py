@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.model.audit_event import AuditEvent as AuditEvent
+from memsweep.model.frozen import frozen
 
 if TYPE_CHECKING:
     from memsweep.model.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditQuery:
     """A query for events: all that is given must apply."""
 
@@ -28,13 +28,13 @@ class AuditQuery:
     """The key of an event: only those that were written before it."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AuditPage:
     events: Sequence[AuditEvent]
     next_cursor: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Trashed:
     """Something in the trash: what, why, since when, until when at least."""
 
@@ -49,7 +49,7 @@ class Trashed:
     """Of an indexed file, below its folder."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TrashPage:
     """A part of the trash of a workspace, and the deleted workspaces beside it."""
 
@@ -60,7 +60,7 @@ class TrashPage:
     """Names of live workspaces: a deleted one cannot come back under them."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Purged:
     receipts: tuple[str, ...]
     memories: int
@@ -74,7 +74,7 @@ class Purged:
     """What memories were before they were changed."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tombstone:
     """Keeps something forgotten for good from being learned again."""
 

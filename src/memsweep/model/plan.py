@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
@@ -318,3 +318,20 @@ class Verdict:
     """Strategy and reason."""
     path: tuple[int, ...] = ()
     """From the thing to what keeps it: entities by key."""
+
+
+_NONE: Set[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The items that go to the trash, come back, or are freed."""
+
+    memories: Set[int] = _NONE
+    chunks: Set[int] = _NONE
+    entities: Set[int] = _NONE
+    relations: Set[int] = _NONE
+
+    @property
+    def totals(self) -> Totals:
+        return Totals(len(self.memories), len(self.chunks), len(self.entities), len(self.relations))

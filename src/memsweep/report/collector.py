@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, NotRequired
 
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted, listed
-from memsweep.model.times import iso
-from memsweep.report import redactions
+from memsweep.model.times import from_micros, iso
+from memsweep.report import memory
 from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, restored, stayed, way_back
 from memsweep.report.memory import ListedWorkspace, deleted_workspaces
 from memsweep.report.typed import TypedDict
@@ -22,6 +22,63 @@ from memsweep.report.typed import TypedDict
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed, TrashPage
     from memsweep.model.plan import Beside, Deleted, Plan, PlanView, Receipt, Totals, Undone, Verdict
+
+
+_SENTENCES = {
+    "stale_file": "Its file is no longer in the indexed folder.",
+    "missing_file": "Its file does not exist on disk.",
+    "orphaned_chunk": "It belongs to no memory.",
+    "orphaned_entity": "Nothing mentions it and nothing is related to it.",
+    "unreachable_entity": "No mention, pin or explicit fact keeps it or anything connected to it alive.",
+    "left_without_root": "Only items in this plan keep it alive.",
+    "faded_entity": "It has faded away: nothing mentions it, nothing is related to it, and nobody confirmed it.",
+    "orphan_not_seen": "Nothing mentions it, nothing live is related to it, and it has not been seen for a long time.",
+    "empty_memory": "It has no chunks, so no search can find it.",
+    "deleted": "Somebody asked for its deletion.",
+    "brought": "What is to be taken back brought it, and nothing else.",
+    "stays_without": "Others say it, too: it stays, without what is taken back.",
+    "earlier_text": "It stays and gets back the text that it had before.",
+    "in_trash": "It is in the trash: should it come back, then without what is taken back.",
+    "current_again": "It is current again: whoever said that another one supersedes it is taken back.",
+    "holds_again": "It holds again: what ended it is taken back.",
+    "cleared": "Somebody asked to clear the whole workspace.",
+}
+
+
+def why(reason: str, evidence: Mapping[str, Any]) -> str:
+    match reason:
+        case "expired":
+            return f"It expired at {_moment(evidence['expires_at'])}."
+        case "not_seen":
+            return (
+                f"It was last seen at {_moment(evidence['last_seen_at'])}, more than {evidence['ttl_days']:g} days ago."
+            )
+        case "faded_relation":
+            return f"It weighs {evidence['weight']:g} now: nobody has confirmed it for a long time."
+        case "secret":
+            return (
+                f"It holds {'a secret' if len(evidence['secrets']) == 1 else 'secrets'}: {listed(evidence['secrets'])}."
+            )
+        case "superseded":
+            return f"Another fact has replaced it since {_moment(evidence['invalid_at'])}."
+        case "superseded_memory":
+            return f"{evidence['superseded_by']} has superseded it since {_moment(evidence['superseded_at'])}."
+        case "falls_back":
+            return f"It stays and falls back from {_weight(evidence['from'])} to {_weight(evidence['to'])}."
+        case "duplicate":
+            return f"It says the same as {evidence['kept']}, which is kept."
+        case "near_duplicate":
+            return f"It says nearly the same as {evidence['kept']}, which is kept."
+    return _SENTENCES.get(reason, reason)
+
+
+def _weight(value: float | None) -> str:
+    return "an unknown weight" if value is None else f"{value:.2f}"
+
+
+def _moment(micros: int) -> str:
+    return iso(from_micros(micros))
+
 
 _HOW_TO_APPLY = (
     "Dry run complete. Set dry_run=false and confirm=true to delete."
@@ -164,7 +221,7 @@ def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | 
         "preview": [item(each, why) for each in items],
         "protected": [dict(item) for item in plan.protected],
         "warnings": [warning(said) for said in plan.warnings],
-        "message": redactions.would(plan),
+        "message": memory.would(plan),
         "next_cursor": next_cursor,
     }
 
@@ -181,7 +238,7 @@ def pruned(receipt: Receipt) -> PruneAnswer:
 
 def applied(receipt: Receipt) -> PruneAnswer:
     """Return the answer about a removal, in the form that all doors share."""
-    what = redactions.done(receipt) if receipt.strategy == SECRETS else moved(receipt.totals)
+    what = memory.done(receipt) if receipt.strategy == SECRETS else moved(receipt.totals)
     return {
         "dry_run": False,
         "strategy": receipt.strategy,
@@ -202,8 +259,8 @@ def deleted(receipt: Deleted, *, forever: bool = False) -> DeletedAnswer:
     return {
         **removed,
         "message": " ".join(part for part in parts if part),
-        "removed_with_it": [{"name": redactions.masked(name), "id": uid} for name, uid in receipt.gone],
-        "kept": [{"name": redactions.masked(name), "id": uid} for name, uid in receipt.kept],
+        "removed_with_it": [{"name": memory.masked(name), "id": uid} for name, uid in receipt.gone],
+        "kept": [{"name": memory.masked(name), "id": uid} for name, uid in receipt.kept],
         "notes": list(receipt.notes),
     }
 
@@ -215,7 +272,7 @@ def _gone_and_kept(receipt: Deleted) -> str:
 
 
 def _some_names(named: Sequence[tuple[str, str]]) -> str:
-    names = [repr(redactions.masked(name)) for name, _ in named[:_SHOWN_NAMES]]
+    names = [repr(memory.masked(name)) for name, _ in named[:_SHOWN_NAMES]]
     more = len(named) - len(names)
     return listed([*names, f"{more:,} more"] if more else names) if names else ""
 
@@ -275,7 +332,7 @@ def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> Tras
         return {
             "id": item.id,
             "type": item.kind.capitalize(),
-            "name": item.name and redactions.masked(item.name),
+            "name": item.name and memory.masked(item.name),
             **({"path": item.path} if item.path else {}),
             "reason": item.reason,
             "receipt_id": item.receipt_id,

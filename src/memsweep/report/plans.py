@@ -6,9 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.model.plan import counts_of
-from memsweep.report.collector import item, warning
-from memsweep.report.reasons import why
-from memsweep.report.redactions import masked
+from memsweep.report.collector import item, warning, why
+from memsweep.report.memory import masked
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
-from memsweep.report import redactions
+from memsweep.report import memory
 from memsweep.report.counts import amount
 from memsweep.secrets.find import redacted
 
@@ -30,7 +30,7 @@ def plan_question(workspace_id: str, plan: Plan, sample: Sequence[PlanView], *, 
     share = f" ({plan.share:.0%} of the memories)" if plan.totals.memories else ""
     which = f"Plan {plan.id}, strategy" if named else "Strategy"
     if plan.strategy == SECRETS:
-        what = f"Redact the secrets in {redactions.places(plan.totals, plan.item_count)} of workspace {workspace_id!r}"
+        what = f"Redact the secrets in {memory.places(plan.totals, plan.item_count)} of workspace {workspace_id!r}"
         return f"{what}? {which} {plan.strategy}: {names}{more}. {_UNDOABLE}"
     return (
         f"Move {amount(plan.totals) or 'nothing'}{share} of workspace {workspace_id!r} to the trash?"

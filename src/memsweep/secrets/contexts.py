@@ -12,8 +12,8 @@ from memsweep.secrets.examples import (
     is_set_key,
     is_set_password,
 )
+from memsweep.secrets.readings import KEY, KEYS, OTHER_KEYS, OTHER_PASSWORDS, PASSWORD, PASSWORDS, SERVICE, SERVICES
 from memsweep.secrets.rule import Rule, context, key
-from memsweep.secrets.words import KEY, KEYS, OTHER_KEYS, OTHER_PASSWORDS, PASSWORD, PASSWORDS, SERVICE, SERVICES
 
 # What may follow in a name: DB_PASSWORD_PROD, mySecretString, but not secret_name.
 _NO_VALUE = (

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from memsweep.secrets.contexts import CONTEXTS
 from memsweep.secrets.providers import PROVIDERS
-from memsweep.secrets.readings import readings
+from memsweep.secrets.readings import readings, small_letters
 from memsweep.secrets.rule import Rule, Secret
-from memsweep.secrets.words import small_letters
 
 RULES: tuple[Rule, ...] = PROVIDERS + CONTEXTS
 """The earlier one names what two rules find: a provider's key is more than `password = …`."""

@@ -17,7 +17,7 @@ from memsweep.model.visible import visible, visible_in
 from memsweep.report import collector as report
 from memsweep.report import graph as graph_report
 from memsweep.report import memory as memory_report
-from memsweep.report.reasons import why
+from memsweep.report.collector import why
 
 _SHOWN = 100
 _LOOKED_THROUGH = 1000

@@ -13,9 +13,9 @@ from memsweep.model.code_roots import CodeRoot, code_roots
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
-from memsweep.store.forgotten import tombstoned
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.rows import Find, RowReads, Rows, Show, Tally
+from memsweep.store.texts import tombstoned
 from memsweep.store.things.code import CodeFileRow, CodeRootRow, CodeScopeRow, CodeSkipRow
 from memsweep.store.things.memories import MemoryRow
 from memsweep.store.views import COUNTED_FILES, HASHES, KNOWN_FILES, VERIFIED

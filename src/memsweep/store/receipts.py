@@ -13,8 +13,8 @@ from memsweep.model.ids import findable
 from memsweep.model.plan import PlanItem, Totals, counts_of
 from memsweep.model.receipts import Held, StoredReceipt
 from memsweep.model.revision import Revision
-from memsweep.store.forgotten import tombstoned
 from memsweep.store.rows import Find, Rows, SumsBy, Values, Where
+from memsweep.store.texts import tombstoned
 from memsweep.store.things.code import CodeSkipRow
 from memsweep.store.things.collected import PLAN_ITEM, RECEIPT, PlanItemRow, PlanRow, SavedReceipt, TombstoneRow
 from memsweep.store.things.graph import EntityRow, RelationRow

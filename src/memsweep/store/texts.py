@@ -10,11 +10,12 @@ from memsweep.model.columns import part
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece
-from memsweep.model.text import content_hash
+from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.facts import OwnedMention
-from memsweep.store.rows import Find, Rows, Where
+from memsweep.store.rows import Find, RowReads, Rows, Values, Where
 from memsweep.store.things.code import CodeFileRow
+from memsweep.store.things.collected import TombstoneRow
 from memsweep.store.things.memories import MEMORY, ChunkRow, MemoryRow, VectorRow
 
 part(MemoryText, MEMORY)
@@ -112,3 +113,24 @@ class Texts:
     @abstractmethod
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
         """The names that new chunks speak of, given with their texts; the ids of new entities."""
+
+
+def forgotten_hash(text: str) -> bytes:
+    """Return the hash of a tombstone: equal for texts that differ in Unicode form, case or white space alone."""
+    return content_hash(name_key(text))
+
+
+def about(texts: Sequence[str]) -> Values:
+    """Return the query of `tombstoned`."""
+    return Values(TombstoneRow, ("hash",), (("hash", "in", {digest for text in texts for digest in _hashes(text)}),))
+
+
+def tombstoned(rows: RowReads, texts: Sequence[str]) -> set[str]:
+    """Return those of these texts that were forgotten for good and may not be learned again."""
+    found = {digest if isinstance(digest, bytes) else bytes.fromhex(digest) for (digest,) in rows.ask(about(texts))[0]}
+    return {text for text in texts if found and not found.isdisjoint(_hashes(text))}
+
+
+def _hashes(text: str) -> tuple[bytes, bytes]:
+    """The second is what tombstones had at first, of the exact text: no other can be made of it."""
+    return forgotten_hash(text), content_hash(text)

@@ -22,12 +22,12 @@ from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import StoredSegment, WindowRow, WindowState
-from memsweep.store.forgotten import tombstoned
 from memsweep.store.items import Items
 from memsweep.store.plans import CONTEXT
 from memsweep.store.receipts import Plans
 from memsweep.store.refusals import unknown_window
 from memsweep.store.rows import Find, Rows, Values, Where
+from memsweep.store.texts import tombstoned
 from memsweep.store.things.collected import AuditRow, SavedReceipt
 from memsweep.store.things.memories import OriginRow
 from memsweep.store.things.windows import PROJECT, SEGMENT, SEGMENT_LINK, SegmentLink, SegmentRow, WindowHead

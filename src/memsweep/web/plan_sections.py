@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from memsweep.model.groups import Folder, PlanGroup, PlanGroups
 from memsweep.model.plan import PlanView
-from memsweep.report.reasons import why
+from memsweep.report.collector import why
 
 NOUNS = {
     "memory": ("memory", "memories"),

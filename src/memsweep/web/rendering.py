@@ -14,8 +14,8 @@ from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
 from memsweep.model.visible import written_out
+from memsweep.report.collector import why
 from memsweep.report.commands import in_commands
-from memsweep.report.reasons import why
 from memsweep.web import words
 from memsweep.web.events import who
 from memsweep.web.plan_sections import names_of

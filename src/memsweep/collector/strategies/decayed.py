@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from memsweep.collector.roots import keeps_fact, protection
+from memsweep.collector.strategies.rule import keeps_fact, protection
 from memsweep.model.plan import Found, Survey, SurveyedEntity
 from memsweep.model.reach import components
 

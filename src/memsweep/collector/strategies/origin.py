@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memsweep.collector.roots import liveness, protection
+from memsweep.collector.strategies.rule import liveness, protection
 from memsweep.model.contributed import Contributed, FactWithout, MemoryWithout
 from memsweep.model.plan import IN_TRASH, Found, Survey
 

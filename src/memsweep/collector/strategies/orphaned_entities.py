@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from memsweep.collector.roots import held
+from memsweep.collector.strategies.rule import held
 from memsweep.model.plan import Found, Survey
 
 if TYPE_CHECKING:

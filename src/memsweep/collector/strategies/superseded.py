@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memsweep.collector.roots import liveness, protection
+from memsweep.collector.strategies.rule import liveness, protection
 from memsweep.model.plan import Found, Survey
 
 if TYPE_CHECKING:

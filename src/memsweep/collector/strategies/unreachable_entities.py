@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from memsweep.collector.roots import liveness
+from memsweep.collector.strategies.rule import liveness
 from memsweep.model.plan import Found, Survey
 
 if TYPE_CHECKING:

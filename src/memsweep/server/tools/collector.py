@@ -14,7 +14,7 @@ from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import DEFAULT, NAMES, Unsaid
 from memsweep.report import collector as report
 from memsweep.report import questions, receipts, updates
-from memsweep.report.reasons import why
+from memsweep.report.collector import why
 from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import AskedRemoval, Question
 from memsweep.server.plan_app import view_of_plan

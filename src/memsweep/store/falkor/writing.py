@@ -36,10 +36,10 @@ from memsweep.store.falkor.stating import fact_places, mention_again, state_fact
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of
-from memsweep.store.forgotten import about as about_forgotten
-from memsweep.store.forgotten import tombstoned
 from memsweep.store.refusals import is_first_model, tombstoned_text
 from memsweep.store.repeats import row_of
+from memsweep.store.texts import about as about_forgotten
+from memsweep.store.texts import tombstoned
 
 
 def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:

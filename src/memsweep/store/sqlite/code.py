@@ -32,8 +32,8 @@ from memsweep.store.file.meta import add_event
 from memsweep.store.journals import note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.sqlite import code_sql, sql
-from memsweep.store.sqlite.origins import origin_key
 from memsweep.store.sqlite.rows import PoolRows, SqliteRows
+from memsweep.store.sqlite.writing import origin_key
 from memsweep.store.things.graph import RelationRow
 
 NewId = Callable[[str], str]

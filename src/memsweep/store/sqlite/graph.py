@@ -15,7 +15,7 @@ from memsweep.store.file.connect import Pool, one
 from memsweep.store.graph import Graph
 from memsweep.store.rows import Rows
 from memsweep.store.sqlite import graph_sql
-from memsweep.store.sqlite.changes import SqliteChanges
+from memsweep.store.sqlite.collector import SqliteChanges
 from memsweep.store.sqlite.rows import SqliteRows
 
 R = TypeVar("R")

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from memsweep.model.counts import DAY_MICROS
+from memsweep.model.frozen import replace
 from memsweep.model.listing import ListFilters
 from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.search import HeldBack

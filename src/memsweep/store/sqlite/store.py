@@ -99,21 +99,21 @@ class SqliteStore:
     def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
-        from memsweep.store.sqlite import repeats
+        from memsweep.store.sqlite import writing
 
         with self._pool.connection() as db:
-            if not repeats.knows_hash(db, content_hash):
+            if not writing.knows_hash(db, content_hash):
                 return None
         with self._pool.writing() as db:
-            return repeats.touch_existing(db, draft, content_hash, now, origin)
+            return writing.touch_existing(db, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        from memsweep.store.forgotten import tombstoned
-        from memsweep.store.sqlite import repeats, writing
+        from memsweep.store.sqlite import writing
         from memsweep.store.sqlite.rows import SqliteRows
+        from memsweep.store.texts import tombstoned
 
         with self._pool.writing() as db:
-            if (known := repeats.add_to_existing(db, new)) is not None:
+            if (known := writing.add_to_existing(db, new)) is not None:
                 return known
             if tombstoned(SqliteRows(db), new.draft.said):
                 raise tombstoned_text()

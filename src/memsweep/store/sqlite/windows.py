@@ -14,9 +14,9 @@ from memsweep.store.file.connect import Pool
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.rows import Find
 from memsweep.store.sqlite import search_sql
-from memsweep.store.sqlite.origins import origin_key
+from memsweep.store.sqlite.collector import SqliteItems
 from memsweep.store.sqlite.rows import SqliteRows
-from memsweep.store.sqlite.surveying import SqliteItems
+from memsweep.store.sqlite.writing import origin_key
 from memsweep.store.windows import WindowParts, Windows
 
 _MAX_QUERY_WORDS = 32

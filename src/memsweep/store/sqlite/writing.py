@@ -3,41 +3,111 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from datetime import datetime
 from typing import Any
 
 import apsw
 
 from memsweep.model import superseding
+from memsweep.model.columns import decoder
 from memsweep.model.contribution import Speaker
 from memsweep.model.ids import findable
 from memsweep.model.memory import (
+    CODE_SOURCE,
     DEFAULT_TYPE,
     ENOUGH_EVIDENCE,
     RULE_CONFIDENCE,
     EmbeddingModel,
+    MemoryDraft,
     NamedThing,
+    NewFact,
     NewMemory,
     NewMention,
     NewPiece,
     Remembered,
     StatedIn,
 )
-from memsweep.model.memory_act import Place
-from memsweep.model.revision import Piece
+from memsweep.model.memory_act import Mentioned, Place, mentioned_in, stated_in
+from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.revision import MemoryText, Piece
+from memsweep.model.stating import stated
 from memsweep.model.stored import to_json
 from memsweep.model.superseding import Older
 from memsweep.model.text import case_key, content_hash, name_key
 from memsweep.model.times import to_micros
-from memsweep.store.file.connect import insert, one
+from memsweep.store.file.connect import insert, one, row
 from memsweep.store.file.meta import add_event, read_model, write_model
+from memsweep.store.journals import contribute, fact_state
+from memsweep.store.memory_acts import MemoryActRows, MentionAt, PlacedMention
 from memsweep.store.refusals import is_first_model
-from memsweep.store.repeats import row_of
-from memsweep.store.sqlite import graph_sql, sql, superseding_sql
-from memsweep.store.sqlite.origins import origin_key
-from memsweep.store.sqlite.rows import SqliteRows
-from memsweep.store.sqlite.stating import mention_again, state_fact
+from memsweep.store.repeats import Repeat, row_of, say_again
+from memsweep.store.sqlite import graph_sql, origin_sql, sql, superseding_sql
+from memsweep.store.sqlite import memory_act_sql as own
+from memsweep.store.sqlite.rows import SqliteRows, as_list
+from memsweep.store.things.memories import MemoryRow
+
+
+def origin_key(db: apsw.Connection, origin: Origin) -> int | None:
+    """Return the key by which rows refer to an origin: it is stored once. None for an unknown one."""
+    if origin == UNKNOWN:
+        return None
+    values = asdict(origin)
+    found: int | None = one(db, origin_sql.FIND, values)
+    return found if found is not None else int(one(db, origin_sql.ADD, values))
+
+
+def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], by: Speaker) -> int:
+    """Create the relation, or strengthen it if it is known; its key."""
+    fact = new.fact
+    subject, target = entities[fact.subject], entities[fact.object]
+    kind = name_key(fact.relation)
+    known = row(db, sql.GET_RELATION, (subject, kind, target))
+    if known is None:
+        values = {
+            "uid": new.id,
+            "subject": subject,
+            "object": target,
+            "relation": fact.relation,
+            "key": kind,
+            "weight": 1.0 if fact.weight is None else fact.weight,
+            "now": by.at,
+            "origin": by.origin,
+        }
+        key, before = insert(db, sql.ADD_RELATION, values), None
+    else:
+        key, before = known[0], fact_state(*known[1:])
+    contribute(SqliteRows(db), by.act("state", key, before)._replace(value=fact.weight))
+    return int(key)
+
+
+def mention_again(db: apsw.Connection, chunks: Sequence[int], explicit: Collection[int], by: Speaker) -> None:
+    """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown."""
+    rows = [item for item in db.execute(sql.MENTIONED_RELATIONS, (json.dumps(chunks),)) if item[0] not in explicit]
+    done: set[int] = set()
+    for key, text, subject, relation, target, *state in rows:
+        if key not in done and any(True for _ in stated(text, [(subject, relation, target)])):
+            done.add(key)
+            contribute(SqliteRows(db), by.act("mention", key, fact_state(*state)))
+
+
+class SqliteMemoryActs(MemoryActRows):
+    """Implements `memsweep.store.memory_acts.MemoryActRows`."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        super().__init__(SqliteRows(db))
+        self._db = db
+
+    def mentions(self, memories: Collection[int]) -> list[MentionAt]:
+        return [MentionAt(*row) for row in self._db.execute(own.MENTIONS, (as_list(memories),))]
+
+    def own_mentions(self, memory: int) -> Mentioned:
+        rows: list[Any] = self._db.execute(own.OWN_MENTIONS, (memory,)).fetchall()
+        return mentioned_in(rows)
+
+    def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
+        self._db.executemany(own.ADD_MENTION_AT, [each._asdict() for each in mentions])
 
 
 def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
@@ -230,3 +300,46 @@ def find_thing(db: apsw.Connection, thing: NamedThing) -> int | None:
     else:
         found = one(db, graph_sql.FIND_NAMED, (name_key(thing.name), case_key(thing.name)))
     return None if found is None else int(found)
+
+
+def knows_hash(db: apsw.Connection, content_hash: bytes) -> bool:
+    return db.execute(sql.KNOWS_HASH, (content_hash,)).fetchone() is not None
+
+
+def touch_existing(
+    db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin
+) -> str | None:
+    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
+    if (existing := _touched(db, draft, content_hash, now)) is None:
+        return None
+    Repeat(SqliteMemoryActs(db), existing, draft, content_hash, now).note(origin_key(db, origin))
+    return existing.id
+
+
+def add_to_existing(db: apsw.Connection, new: NewMemory) -> Remembered | None:
+    """The same, with what the caller named and stated beside it."""
+    if (existing := _touched(db, new.draft, new.content_hash, new.now)) is None:
+        return None
+    repeat = Repeat(SqliteMemoryActs(db), existing, new.draft, new.content_hash, new.now)
+    rows: list[Any] = db.execute(sql.CHUNK_KEYS, (existing.id,)).fetchall()
+    origin = origin_key(db, new.origin)
+    carrier = stated_in(existing, [key for (key,) in rows], len(new.chunks), origin)
+    created, _, places = add_names(db, new, new.explicit_mentions, carrier)
+    supersede(db, existing.key, new, origin)
+    repeat.note(origin, places)
+    return logged(db, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
+
+
+def _touched(db: apsw.Connection, draft: MemoryDraft, content_hash: bytes, now: datetime) -> MemoryText | None:
+    """As it was before."""
+    if not knows_hash(db, content_hash):
+        return None
+    wanted = {"hash": content_hash, "thread": draft.thread_id, "text": draft.text, "code_source": CODE_SOURCE}
+    found: Any = db.execute(sql.FIND_SAME_TEXT, wanted).fetchone()
+    if found is None:
+        return None
+    row: MemoryRow = decoder(MemoryRow, "file")(found)
+    existing = say_again(SqliteRows(db), row, draft, now)
+    db.executemany(sql.ADD_TAG, [(tag, row.key) for tag in draft.tags])
+    db.execute(sql.TOUCH_MENTIONED, (to_micros(now), row.key))
+    return existing

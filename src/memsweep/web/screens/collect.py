@@ -11,7 +11,7 @@ from memsweep.model.groups import Preview
 from memsweep.model.plan import Receipt
 from memsweep.model.strategies import SECRETS
 from memsweep.report.counts import amount
-from memsweep.report.redactions import places
+from memsweep.report.memory import places
 from memsweep.web.plan_view import PER_PAGE, plan_values
 from memsweep.web.screen import Call, Screen
 from memsweep.web.strategies import BY_NAME, OFFERED, Offered
