@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+import sys
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from typer import Argument, Option
 
-from memsweep.cli.door import InWorkspace, Json, harmless, say, show, show_json, show_pair, tier_in, with_app
+from memsweep.cli.door import (
+    InWorkspace,
+    Json,
+    console,
+    harmless,
+    in_commands,
+    say,
+    show,
+    show_json,
+    show_pair,
+    tier_in,
+    with_app,
+)
 from memsweep.cli.options import Cursor, MemoryId, with_filters
+from memsweep.model.text import counted
+from memsweep.places import environment
 from memsweep.report import memory as report
 from memsweep.report import updates
 from memsweep.report.statistics import code_overview, counted_by_day
 
 if TYPE_CHECKING:
     from rich.console import Console
-import sys
-import textwrap
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.cli.door import console, in_commands
-from memsweep.places import environment
-
-if TYPE_CHECKING:
     from memsweep.report.memory import FoundAnswer
-from typing import TYPE_CHECKING
-
-from memsweep.model.text import counted
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
     from memsweep.report.statistics import CodeAnswer, CountsAnswer
 
 

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from memsweep.model.graph_rows import Alias, Move
-from memsweep.model.plan import Totals
-from memsweep.model.revision import MEMORY, Revision
-from memsweep.store.records import KINDS, Record, digest_of
-
-if TYPE_CHECKING:
-    from memsweep.store.changes import Changes
-
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.collector.chunk_moves import follow, noted
 from memsweep.collector.earlier_texts import ComingBack, Embed, renewed
-from memsweep.model.graph_rows import RelationChange, Source
+from memsweep.model.graph_rows import Alias, Move, RelationChange, Source
 from memsweep.model.memory_act import state_of
-from memsweep.model.plan import Selection
+from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import (
+    MEMORY,
     MemoryText,
     Piece,
+    Revision,
     as_redaction,
     before_of,
     is_as_left,
@@ -35,6 +26,7 @@ from memsweep.model.revision import (
     text_before,
 )
 from memsweep.model.times import to_micros
+from memsweep.store.records import KINDS, Record, digest_of
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation

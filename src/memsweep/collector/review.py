@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.collector.collect import left_out, look_over
 from memsweep.collector.contributed import wanted_by
@@ -18,8 +19,7 @@ from memsweep.store.paused import gc_paused
 if TYPE_CHECKING:
     from memsweep.collector.collect import CollectorDependencies
     from memsweep.store.items import Described, Items
-from collections import defaultdict, deque
-from typing import NamedTuple
+
 
 Place = tuple[str, str, str]
 """Of an indexed file: its root, its folder below that, and its name."""

@@ -5,24 +5,13 @@ Goes through what the merge wrote down, the last move first; the rules are in `m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING
-
-from memsweep.collector.named_strength import weakened
-from memsweep.errors import Conflict
-from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move
-from memsweep.model.plan import Selection, Totals
-from memsweep.model.relation_set import RelationSet
-from memsweep.model.splitting import SPLIT, SPLIT_ENDS, SPLIT_MENTION, SPLIT_NAME, Parts, clashing, places_back
-
-if TYPE_CHECKING:
-    from memsweep.store.changes import Changes
-
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memsweep.collector.named_strength import weakened
 from memsweep.collector.written_since import SinceMerge
-from memsweep.model.graph_rows import UNMENTIONED, Name, RelationRecord
+from memsweep.errors import Conflict
+from memsweep.model.graph_rows import UNMENTIONED, Alias, EntityRecord, Mention, Move, Name, RelationRecord
 from memsweep.model.merging import (
     Joined,
     MovedMention,
@@ -34,11 +23,15 @@ from memsweep.model.merging import (
     statements_back,
     without,
 )
+from memsweep.model.plan import Selection, Totals
+from memsweep.model.relation_set import RelationSet
+from memsweep.model.splitting import SPLIT, SPLIT_ENDS, SPLIT_MENTION, SPLIT_NAME, Parts, clashing, places_back
 from memsweep.model.text import FindNames
 
 if TYPE_CHECKING:
     from memsweep.model.operation import Operation
     from memsweep.store.changes import Changes
+
 
 _ENDS = ("subject", "object")
 _CHANGED = ("subject", "object", "strength", "source")

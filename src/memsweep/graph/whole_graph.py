@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import heapq
 import os
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput
 from memsweep.graph import carrying
@@ -14,14 +15,15 @@ from memsweep.graph.building import Built, Named, checked_text, make_options, po
 from memsweep.graph.communities import communities
 from memsweep.graph.exchange import FORMS, form, format_of_file, format_of_text
 from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recalled_edges, relate
-from memsweep.graph.validate import doubts
+from memsweep.graph.validate import contradictions, doubts, superseded
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.checks import share
 from memsweep.model.frozen import frozen, replace
-from memsweep.model.graph import Entity, by_name
+from memsweep.model.graph import Edge, Entity, by_name
 from memsweep.model.paging import within
+from memsweep.model.reach import components
 from memsweep.model.text import refuse_lone_surrogate
-from memsweep.model.validity import holding_at
+from memsweep.model.validity import holding_at, holds
 from memsweep.model.whole_graph import (
     MAX_IMPORT_BYTES,
     Briefing,
@@ -35,16 +37,6 @@ from memsweep.model.whole_graph import (
 )
 from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.store.named_files import read_text
-
-if TYPE_CHECKING:
-    pass
-import heapq
-from collections import Counter, defaultdict
-
-from memsweep.graph.validate import contradictions, superseded
-from memsweep.model.graph import Edge
-from memsweep.model.reach import components
-from memsweep.model.validity import holds
 
 
 @frozen

@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from memsweep.model.strategies import SECRETS
-from memsweep.model.text import counted
-from memsweep.report.counts import ItemCounts, amount
-from memsweep.secrets.find import redacted
-
-if TYPE_CHECKING:
-    from memsweep.model.plan import Plan, Receipt
-
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
@@ -20,15 +10,19 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, cast
 
 from memsweep.errors import BadInput
-from memsweep.model.text import excerpt, listed
+from memsweep.model.strategies import SECRETS
+from memsweep.model.text import counted, excerpt, listed
 from memsweep.model.times import iso
 from memsweep.report import limits
+from memsweep.report.counts import ItemCounts, amount
 from memsweep.report.typed import TypedDict
+from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
     from memsweep.model.listing import ListedMemory, MemoryPage
     from memsweep.model.memory import Memory, Remembered, Similar, Stats, Superseding, Workspace
+    from memsweep.model.plan import Plan, Receipt
     from memsweep.model.search import Hit, Page, Passage
 
 

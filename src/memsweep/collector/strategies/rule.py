@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING, NamedTuple
-
-from memsweep.model.plan import PERMANENT_TYPES, Survey, SurveyedEntity, SurveyedMemory, spoken_of
-from memsweep.model.reach import components
-
-if TYPE_CHECKING:
-    pass
-
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from memsweep.model.contributed import OriginFilter
 from memsweep.model.decay import Rates, faded
+from memsweep.model.plan import PERMANENT_TYPES, Survey, SurveyedEntity, SurveyedMemory, spoken_of
+from memsweep.model.reach import components
 from memsweep.model.times import to_micros
 
 
