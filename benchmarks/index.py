@@ -135,7 +135,7 @@ def parse_only(tree: Path) -> dict[str, float]:
     from memsweep.code.languages import detect
     from memsweep.code.parse import parse
     from memsweep.code.request import make_scope
-    from memsweep.code.text import decode
+    from memsweep.code.index import decode
     from memsweep.code.walk import walk
 
     sizes = []

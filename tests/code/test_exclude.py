@@ -3,8 +3,8 @@
 import pytest
 
 from memsweep.code.exclude import Exclusions
+from memsweep.code.index import Kind, is_secret_text
 from memsweep.code.request import make_scope
-from memsweep.code.secret_text import Kind, is_secret_text
 from memsweep.code.walk import walk
 from tests.code.trees import grow
 

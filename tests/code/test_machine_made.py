@@ -65,7 +65,7 @@ def test_what_a_machine_made_is_not_indexed(memory: Memory, tmp_path: Path) -> N
 def test_an_index_of_before_drops_what_is_left_out_now(
     workspace: IndexedWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from memsweep.code.text import Decoded
+    from memsweep.code.index import Decoded
 
     root = grow(tmp_path / "r", {**MADE, "src/app.js": WRITTEN})
     with monkeypatch.context() as before:

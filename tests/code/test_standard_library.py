@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from memsweep.code.index import decode
 from memsweep.code.parse import parse
-from memsweep.code.text import decode
 from tests.support.counts import TIMES
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])

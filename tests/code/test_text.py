@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.code.text import Decoded, decode
+from memsweep.code.index import Decoded, decode
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,11 @@ from memsweep.clients import editing
 from memsweep.code.extract import extract
 from memsweep.code.gitignore import Patterns
 from memsweep.code.gitindex import parse_index
-from memsweep.code.grammars import load_grammar
+from memsweep.code.index import is_secret_text
 from memsweep.code.markdown import parse_markdown
-from memsweep.code.python_ast import symbols_by_ast
+from memsweep.code.parse import load_grammar, symbols_by_ast
 from memsweep.code.relations import relations
 from memsweep.code.rules import RULES
-from memsweep.code.secret_text import is_secret_text
 from memsweep.context.messages import sweep_messages
 from memsweep.errors import MemsweepError
 from memsweep.hooks.event import edited_files, read_event

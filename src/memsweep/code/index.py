@@ -7,12 +7,14 @@ every file in its old or its new form, and the staleness of the last complete ru
 
 from __future__ import annotations
 
+import codecs
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from memsweep.code.compose import links_of, names_in, pieces, symbols_of, words_of
 from memsweep.code.delta import Delta, RecordedFile, Same, compare, refusal, settle
@@ -23,9 +25,7 @@ from memsweep.code.overlap import Overlap, known_files
 from memsweep.code.parse import has_grammar
 from memsweep.code.sandbox import Sandbox
 from memsweep.code.scope import Scope
-from memsweep.code.secret_text import RULES_VERSION, Kind, is_secret_text
 from memsweep.code.symbols import Parsed
-from memsweep.code.text import Decoded, decode
 from memsweep.code.walk import Seen, walk
 from memsweep.embed.protocol import Embedder, quantise
 from memsweep.errors import Conflict, ModelMismatch
@@ -34,6 +34,135 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import content_hash, listed
 from memsweep.secrets.find import find, redacted
 from memsweep.store.protocol import Store
+
+SNIFFED_BYTES = 8192
+_MARKS: tuple[tuple[bytes, str], ...] = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_FALLBACKS = ("cp1252", "latin-1")
+_BINARY_STARTS = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\x1f\x8b", b"\xff\xd8\xff")
+_COMPRESSED_STARTS = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd")
+"""Of zlib (git objects), bzip2, xz and zstd: two of them could also begin a text, which these are not if not UTF-8."""
+_CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1a\x1b"))
+_BYTES_A_CONTROL = 200
+"""Compressed data has a control character in every tenth byte."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Text with `\\n` for every line end, and the encoding that gave it."""
+
+    text: str
+    encoding: str
+
+    @property
+    def line_count(self) -> int:
+        """Lines as an editor counts them: a line end at the very end begins no line."""
+        return len(self.text.split("\n")) - (self.text == "" or self.text.endswith("\n"))
+
+
+def decode(data: bytes) -> Decoded | None:
+    """UTF-8, or what a byte order mark says, or a single-byte encoding; None for a binary file."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            text = _decoded(data, encoding)
+            return None if text is None else Decoded(text, encoding)
+    if b"\0" in data[:SNIFFED_BYTES] or data.startswith(_BINARY_STARTS):
+        return None
+    text = _decoded(data, "utf-8")
+    if text is not None:
+        return Decoded(text, "utf-8")
+    # Any bytes at all can be read as a single-byte encoding; only those without control characters were written so.
+    if data.startswith(_COMPRESSED_STARTS) or _controls(data) * _BYTES_A_CONTROL > len(data):
+        return None
+    for encoding in _FALLBACKS:
+        text = _decoded(data, encoding)
+        if text is not None:
+            return Decoded(text, encoding)
+    return None
+
+
+def _controls(data: bytes) -> int:
+    return len(data) - len(data.translate(None, _CONTROLS))
+
+
+def _decoded(data: bytes, encoding: str) -> str | None:
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    # One line end only: lines are counted alike everywhere, and a checkout that turns the line ends
+    # of a file around does not change its chunks.
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+Kind = Literal["program", "prose", "data"]
+
+RULES_VERSION = 6
+"""Raised with every new rule: files read under fewer are read once more.
+
+3: what is binary, what is minified; 4: keys inside of files; 5: keys behind escapes, in tables, of more providers;
+6: in pages, in heredocs, in outputs of Terraform.
+"""
+
+_KEY = re.compile(
+    r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY|PuTTY-User-Key-File-|AGE-SECRET-KEY-|openssh-key-v1", re.ASCII
+)
+_COMMENT = ("#", "//", ";", "--", "/*", "*", "<!--", "%", "rem ", "REM ")
+_PREAMBLE_LINES = 200
+
+# Not a mere mention of it: what follows is as long as a line of a key is.
+_KEY_INSIDE = re.compile(
+    r"^[ \t]*-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----[ \t]*\n"
+    r"(?:[ \t]*(?:[A-Za-z-]+:[^\n]*)?\n){0,8}[ \t]*[A-Za-z0-9+/=]{40}",
+    re.MULTILINE | re.ASCII,
+)
+_KEY_IN_JSON = re.compile(r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY-----\\n[A-Za-z0-9+/=]{40}", re.ASCII)
+_GOOGLE_ACCOUNT = re.compile(r'"type"\s*:\s*"(?:service_account|authorized_user|external_account)"')
+_GOOGLE_SECRET = re.compile(r'"(?:private_key|refresh_token|client_secret)"\s*:\s*"[^"]')
+_KUBE_KIND = re.compile(r'\bkind"?[ \t]*:[ \t]*"?Config\b')
+_KUBE_PARTS = tuple(re.compile(rf'\b{part}"?[ \t]*:') for part in ("clusters", "users"))
+_CLOUD_KEY = re.compile(r"^[ \t]*(?:export[ \t]+)?aws_secret_access_key[ \t]*[=:][ \t]*\S{30}", re.MULTILINE | re.I)
+
+
+def is_secret_text(text: str, kind: Kind = "data") -> bool:
+    """Return whether a file with this text must not be indexed."""
+    if _begins_with_key(text):
+        return True
+    return kind != "program" and (_holds_key(text) or (kind == "data" and _is_account(text)))
+
+
+def _begins_with_key(text: str) -> bool:
+    """A key is the first thing in it, but for comments."""
+    position = 0
+    for _ in range(_PREAMBLE_LINES):
+        end = text.find("\n", position)
+        line = text[position : end if end >= 0 else None].strip("\ufeff \t\r\f\v")
+        if _KEY.match(line):
+            return True
+        if end < 0 or (line and not line.startswith(_COMMENT)):
+            return False
+        position = end + 1
+    return False
+
+
+def _holds_key(text: str) -> bool:
+    # The words are looked for first, here and below: most texts have none of them.
+    return "PRIVATE KEY" in text and any(pattern.search(text) for pattern in (_KEY_INSIDE, _KEY_IN_JSON))
+
+
+def _is_account(text: str) -> bool:
+    """Of a cloud or a cluster, in the form in which their own tools keep it."""
+    if '"type"' in text and _GOOGLE_ACCOUNT.search(text) and _GOOGLE_SECRET.search(text):
+        return True
+    if "Config" in text and _KUBE_KIND.search(text) and all(part.search(text) for part in _KUBE_PARTS):
+        return True
+    return _CLOUD_KEY.search(text) is not None
+
 
 Progress = Callable[[int, int], None]
 

@@ -2,21 +2,222 @@
 
 from __future__ import annotations
 
+import base64
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memsweep.errors import StoreError
 from memsweep.model.audit import AuditEvent, AuditQuery, Trashed
+from memsweep.model.code import other_places
+from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
+from memsweep.model.origin import Origin
+from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.stored import mapping
-from memsweep.model.times import from_micros
+from memsweep.model.times import from_micros, to_micros
 from memsweep.store.audit_rows import event_of, wanted
-from memsweep.store.falkor import disk, gc_cypher, trash_cypher
-from memsweep.store.falkor.changes import FalkorChanges, FalkorReads
-from memsweep.store.falkor.transaction import GraphHandle
+from memsweep.store.changes import Changes, WorkspaceReads
+from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher, writing
+from memsweep.store.falkor import revision_cypher as own
+from memsweep.store.falkor.auditing import add_event
+from memsweep.store.falkor.memory_acts import FalkorMemoryActs
+from memsweep.store.falkor.origins import origin_key
+from memsweep.store.falkor.rows import FalkorRows
+from memsweep.store.falkor.surveying import FalkorItems
+from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.vectors import VectorSet
+from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.collector import Collector
+from memsweep.store.records import Records
 from memsweep.store.refusals import too_slow
+from memsweep.store.texts import Texts
+from memsweep.store.things.code import CodeRootRow
+from memsweep.store.trash import Clash, Clashes, SameText, Trash
+
+if TYPE_CHECKING:
+    from memsweep.store.falkor.link import Link
+
+
+_STATES = (True, False)
+
+
+class FalkorTexts(Texts):
+    """Implements `memsweep.store.texts.Texts`."""
+
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
+        super().__init__(FalkorRows(asked))
+        self._asked = asked
+        self.dropped_chunks: set[int] = set()
+
+    @property
+    def _tx(self) -> Transaction:
+        return writable(self._asked)
+
+    def model(self) -> EmbeddingModel | None:
+        asked = self._asked
+        return writing.model_of(asked.meta if isinstance(asked, Transaction) else asked.meta())
+
+    def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
+        found: dict[int, list[Piece]] = {key: [] for key in memories}
+        for memory, _, key, uid, text, start, first, last, vector, stream, at, symbol, kind, words, mentions in sorted(
+            self._both(own.PIECES, memories), key=lambda row: row[:3]
+        ):
+            data = base64.b64decode(vector or "")
+            place = (stream, at, symbol, kind, words, *mentioned_by(mentions))
+            found[memory].append(Piece(uid, text, start, first, last, data, *place, key=key))
+        return found
+
+    def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
+        self.change_text(memory)
+        if pieces is None:
+            return []
+        self._drop_chunks(memory)
+        keys = self.add_chunks(memory, pieces, self._placed(memory, pieces))
+        self._tx.do(trash_cypher.LAST_OF_THREAD, [] if memory.thread is None else [memory.thread])
+        return keys
+
+    def origin_key(self, origin: Origin) -> int | None:
+        return origin_key(self._tx, origin)
+
+    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
+        carrier = StatedIn(memory, list(chunks), origin_key(self._tx, new.origin))
+        return writing.add_names(self._tx, new, new.mentions, carrier)[0]
+
+    def _both(self, query: str, keys: Collection[int]) -> list[Any]:
+        """Return live rows and those in the trash, in one go."""
+        asked = ((own.of_state(query, live=live), {"keys": sorted(keys)}) for live in _STATES)
+        return [row for rows in self._asked.ask_all(*asked) for row in rows] if keys else []
+
+    def _drop_chunks(self, memory: MemoryText) -> None:
+        live = memory.trash is None
+        before = {key for (key,) in self._tx.ask(own.of_state(own.CHUNKS, live=live), key=memory.key)}
+        self.dropped_chunks |= before
+        for state in _STATES:
+            self._tx.do(own.of_state(own.DROP_CHUNK, live=state), sorted(before))
+        self._tx.do(code_cypher.DROP_EMBEDDING, sorted(before))
+        for key, name, evidence, seen in self._tx.ask(trash_cypher.NAMES_OF_CHUNKS, chunks=sorted(before)):
+            if left := [chunk for chunk in seen if chunk not in before]:
+                row = {"name_key": key, "name": name, "evidence": evidence, "chunks": left}
+                self._tx.do(cypher.SET_NAME_SEEN, [row])
+            else:
+                self._tx.do(cypher.DROP_NAME_SEEN, [key])
+
+    def _placed(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[tuple[int | None, int | None]]:
+        """Return the places of new chunks: the wanted ones if all are free, else the next ones."""
+        places = [piece.stream_position for piece in pieces]
+        if None not in places and not self._are_taken(memory, places):
+            return [(piece.stream, piece.stream_position) for piece in pieces]
+        if memory.thread is None:
+            return [(-memory.key, index) if len(pieces) > 1 else (None, None) for index in range(len(pieces))]
+        ((last,),) = self._tx.ask(own.LAST_PLACE, thread=memory.thread)
+        return [(memory.thread, last + 1 + index) for index in range(len(pieces))]
+
+    def _are_taken(self, memory: MemoryText, places: Sequence[int | None]) -> bool:
+        asked = {"thread": memory.thread, "places": list(places), "memory": memory.key}
+        return memory.thread is not None and bool(self._tx.ask(own.ARE_TAKEN, **asked))
+
+
+class FalkorRecords(Records):
+    """Beside what every engine has."""
+
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
+        super().__init__(FalkorRows(asked))
+        self._asked = asked
+
+    def description(self) -> str:
+        asked = self._asked
+        return str((asked.meta if isinstance(asked, Transaction) else asked.meta()).get("description") or "")
+
+    def describe(self, description: str) -> None:
+        writable(self._asked).set_meta(description=description)
+
+
+class FalkorReads(WorkspaceReads):
+    """The rows of a graph at one moment."""
+
+    def __init__(self, asked: GraphHandle | Transaction) -> None:
+        super().__init__(FalkorRows(asked))
+        self.items = FalkorItems(asked)
+        self.texts = FalkorTexts(asked)
+        self.records = FalkorRecords(asked)
+
+
+class FalkorChanges(Changes):
+    """Inside the caller's transaction."""
+
+    texts: FalkorTexts
+
+    def __init__(self, tx: Transaction) -> None:
+        super().__init__(FalkorRows(tx))
+        self._tx = tx
+        self.items = FalkorItems(tx)
+        self.texts = FalkorTexts(tx)
+        self.records = FalkorRecords(tx)
+        self.trash = FalkorTrash(tx)
+        self.acts = FalkorMemoryActs(tx)
+
+    def let_go(self, before: datetime, most: int) -> None:
+        for step in trash_cypher.LET_GO:
+            self._tx.do(step, [{"before": to_micros(before), "most": most}])
+
+    def origin_key(self, origin: Origin) -> int | None:
+        return origin_key(self._tx, origin)
+
+    def audit(self, event: AuditEvent) -> None:
+        add_event(self._tx, event)
+
+
+class FalkorTrash(Trash):
+    def __init__(self, tx: Transaction) -> None:
+        super().__init__(FalkorRows(tx))
+        self._tx = tx
+
+    def clashes(self, memories: Collection[int]) -> Clashes:
+        if not memories:
+            return Clashes([], [])
+        asked, nodes = {"memories": sorted(memories)}, self._tx.nodes_of("TrashedMemory", memories)
+        same = (trash_cypher.SAME_TEXTS, asked) if nodes is None else (trash_cypher.SAME_TEXTS_AT, {"nodes": nodes})
+        files, texts = self._tx.ask_all((trash_cypher.FILES_OF, asked), same)
+        return Clashes(self._indexed_again(files), [SameText(*row) for row in texts])
+
+    def _indexed_again(self, files: Sequence[Row]) -> list[Clash]:
+        """A file may be known by another root, under another path."""
+        roots = [root.path for root in self._rows.find(CodeRootRow)] if files else []
+        at: dict[tuple[str, str], list[tuple[int, str]]] = defaultdict(list)
+        for key, uid, root, path in files:
+            for place in ((root, path), *other_places(root, path, roots)):
+                at[place].append((key, uid))
+        found = self._tx.ask(code_cypher.FILES_AT, places=[list(place) for place in at]) if at else []
+        return [Clash(key, uid, other) for root, path, other in found for key, uid in at[root, path]]
+
+    def chunks_with(self, memories: Collection[int]) -> list[int]:
+        asked = sorted(memories)
+        return [key for (key,) in self._tx.ask(trash_cypher.CHUNKS_WITH, keys=asked)] if asked else []
+
+    def hand_over(self, namesakes: Mapping[int, int]) -> None:
+        rows = [{"entity": entity, "namesake": namesake} for entity, namesake in sorted(namesakes.items())]
+        for step in (
+            trash_cypher.MOVE_MENTIONS,
+            trash_cypher.MOVE_STATEMENTS,
+            trash_cypher.MOVE_SUBJECTS,
+            trash_cypher.MOVE_OBJECTS,
+            trash_cypher.MOVE_ALIASES,
+        ):
+            self._tx.do(step, rows)
+
+    def free_places(self, memories: Collection[int]) -> None:
+        if not memories:
+            return
+        labels = ("TrashedMemory", "Memory")  # what this same transaction has moved is still live when it is read
+        queries = (trash_cypher.THREADS_AND_ROOTS.format(memory=label) for label in labels)
+        found = self._tx.ask_all(*((query, {"keys": sorted(memories)}) for query in queries))
+        rows = [row for each in found for row in each]
+        threads = sorted({thread for thread, _ in rows if thread is not None})
+        self._tx.do(trash_cypher.LAST_OF_THREAD, threads)
+        self._tx.do(trash_cypher.FREE_ROOT, sorted({root for _, root in rows if root is not None}))
 
 
 class FalkorCollector(Collector):
@@ -43,7 +244,7 @@ class FalkorCollector(Collector):
     def wipe(self, done: str, *, freed: bool = True) -> list[str]:
         """Take the vectors of what was freed out of the set, and all of it out of what the server has on its disk."""
         self._vectors.dismiss(self._graph.seen["generation"])
-        return disk.rewrite(self._graph.link, self._graph.name) if freed else []
+        return rewrite(self._graph.link, self._graph.name) if freed else []
 
     def trashed(self, limit: int, offset: int, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
         queries = (
@@ -105,3 +306,73 @@ def _within(seconds: float) -> Iterator[None]:
     yield
     if time.monotonic() >= deadline:
         raise too_slow(seconds)
+
+
+_PATIENCE_SECONDS = 60.0
+_PAUSE_SECONDS = 0.02
+
+
+class _Copy(NamedTuple):
+    """A form in which the server keeps its data, the command that makes it anew, and how `INFO` speaks of that."""
+
+    name: str
+    command: str
+    running: tuple[str, ...]
+    outcome: str
+
+
+_LOG = _Copy("log", "BGREWRITEAOF", ("aof_rewrite_in_progress", "aof_rewrite_scheduled"), "aof_last_bgrewrite_status")
+_SNAPSHOT = _Copy("snapshot", "BGSAVE", ("rdb_bgsave_in_progress",), "rdb_last_bgsave_status")
+
+
+def rewrite(link: Link, key: str) -> list[str]:
+    """Have the log, or the snapshot where there is no log, made anew, and wait; what may still be there, in words.
+
+    Replicas write logs of their own, which only they can be asked to make anew.
+    """
+    copy = _LOG
+    try:
+        forget_queries(link, key)
+        if not _persistence(link, key)["aof_enabled"]:
+            copy = _SNAPSHOT
+            if not _takes_snapshots(link, key):
+                return []
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        _wait(link, key, copy, deadline)  # one that has begun before may still hold it
+        link.at_node_of(key, copy.command)
+        status = _wait(link, key, copy, deadline)
+    except StoreError as error:
+        return [_left(copy, error.message.rstrip("."))]
+    return [] if status == "ok" else [_left(copy, f"its last attempt said {status!r}")]
+
+
+def forget_queries(link: Link, key: str) -> None:
+    """The server keeps the last queries of a graph, with all their values, in a stream beside it."""
+    stream = f"telemetry{{{key}}}"
+    link.at_node_of(stream, "UNLINK", stream)
+
+
+def _persistence(link: Link, key: str) -> dict[str, Any]:
+    said: dict[str, Any] = link.at_node_of(key, "INFO", "persistence")
+    return said
+
+
+def _takes_snapshots(link: Link, key: str) -> bool:
+    said = link.at_node_of(key, "CONFIG", "GET", "save")
+    values = said.values() if isinstance(said, dict) else said[1:]
+    return any(bool(value) for value in values)
+
+
+def _wait(link: Link, key: str, copy: _Copy, deadline: float) -> str:
+    while any((said := _persistence(link, key))[name] for name in copy.running):
+        if time.monotonic() > deadline:
+            return "still running"
+        time.sleep(_PAUSE_SECONDS)
+    return str(said[copy.outcome])
+
+
+def _left(copy: _Copy, why: str) -> str:
+    return (
+        f"The {copy.name} on the disk of the FalkorDB server may still have it: it could not be written anew ({why})."
+        f" {copy.command} does it there."
+    )

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
 
+from memsweep.model.columns import decoder
+from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
+from memsweep.model.decay import Rates
+from memsweep.model.graph import Entity, NamedEntities, edges_now, entity_now
+from memsweep.model.listing import ListedMemory, ListFilters
 from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, vector_bytes
+from memsweep.model.memory_act import stated_in
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.revision import MemoryText
 from memsweep.model.search import (
     Candidate,
     FactWords,
@@ -18,31 +28,219 @@ from memsweep.model.search import (
     Place,
     Statement,
 )
+from memsweep.model.text import name_key
 from memsweep.model.times import moment_or_none, to_micros
+from memsweep.model.whole_graph import GraphSurvey
 from memsweep.store.falkor import (
     candidates,
     cypher,
     gc_cypher,
+    graph_cypher,
     origins,
-    repeats,
+    overview_cypher,
     revision_cypher,
     searching,
+    superseding,
     superseding_cypher,
     words,
     writing,
 )
 from memsweep.store.falkor.code import FalkorCodeFiles
-from memsweep.store.falkor.collector import FalkorCollector
-from memsweep.store.falkor.graph import FalkorGraph
+from memsweep.store.falkor.collector import FalkorChanges, FalkorCollector
 from memsweep.store.falkor.keeper import FalkorKeeper
-from memsweep.store.falkor.overview import FalkorOverview
+from memsweep.store.falkor.matching import best_matches
+from memsweep.store.falkor.memory_acts import FalkorMemoryActs
+from memsweep.store.falkor.origins import about, origin_key
 from memsweep.store.falkor.ranking import WordRanking
-from memsweep.store.falkor.rows import queries_of, viewed
-from memsweep.store.falkor.transaction import GraphHandle
+from memsweep.store.falkor.rows import FalkorRows, queries_of, viewed
+from memsweep.store.falkor.surveying import FalkorItems, at_one_moment, pages
+from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.falkor.windows import FalkorWindows
-from memsweep.store.rows import Show
-from memsweep.store.views import WHOLE, memory_of
+from memsweep.store.falkor.wire import Row
+from memsweep.store.falkor.writing import about_same_text, add_names, logged
+from memsweep.store.graph import Graph
+from memsweep.store.overview import raw_counts
+from memsweep.store.paused import gc_paused
+from memsweep.store.repeats import Repeat, say_again
+from memsweep.store.rows import Find, Rows, Show, Values
+from memsweep.store.things.memories import MemoryRow
+from memsweep.store.things.windows import SegmentRow
+from memsweep.store.views import LISTED, WHOLE, memory_of, read_listed
+from memsweep.store.windows import WindowParts, Windows
+
+
+class FalkorWindows(Windows):
+    def __init__(self, graph: GraphHandle) -> None:
+        self._graph = graph
+
+    @contextmanager
+    def _read(self) -> Iterator[WindowParts]:
+        yield _parts(self._graph)
+
+    @contextmanager
+    def _change(self, head: Find, origin: Origin) -> Iterator[WindowParts]:
+        with self._graph.writing(ahead=[*queries_of(head), *about(self._graph, origin)]) as tx:
+            yield _parts(tx)
+
+
+def _parts(asked: GraphHandle | Transaction) -> WindowParts:
+    def key_of(origin: Origin) -> int | None:
+        return origin_key(writable(asked), origin)
+
+    rows = FalkorRows(asked)
+    return WindowParts(rows, FalkorItems(asked), key_of, partial(_matches, rows))
+
+
+def _matches(rows: FalkorRows, window: int, query: str, count: int) -> dict[int, float]:
+    (found,) = rows.ask(Values(SegmentRow, ("place", "stash", "text"), (("project", "=", window),)))
+    stashed = {place: text for place, stash, text in found if stash is not None}
+    return best_matches(query, stashed, [text for *_, text in found], count)
+
+
+def touch_existing(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime, origin: Origin) -> str | None:
+    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
+    if (existing := _touched(tx, draft, digest, now)) is None:
+        return None
+    Repeat(FalkorMemoryActs(tx), existing, draft, digest, now).note(origin_key(tx, origin))
+    return existing.id
+
+
+def add_to_existing(tx: Transaction, new: NewMemory) -> Remembered | None:
+    """The same, with what the caller named and stated beside it."""
+    if (existing := _touched(tx, new.draft, new.content_hash, new.now)) is None:
+        return None
+    repeat = Repeat(FalkorMemoryActs(tx), existing, new.draft, new.content_hash, new.now)
+    origin = origin_key(tx, new.origin)
+    chunks = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=existing.id)]
+    created, places = add_names(tx, new, new.explicit_mentions, stated_in(existing, chunks, len(new.chunks), origin))
+    superseding.supersede(tx, existing.key, new, origin)
+    repeat.note(origin, places)
+    return logged(tx, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
+
+
+def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> MemoryText | None:
+    """As it was before."""
+    found, *thread = tx.ask_all(*about_same_text(draft, digest))
+    if thread and not thread[0]:
+        return None
+    where = thread[0][0][0] if thread else None
+    rows: Iterable[MemoryRow] = map(decoder(MemoryRow, "node"), found)
+    row = next((row for row in rows if row.thread == where and row.text == draft.text), None)
+    if row is None:
+        return None
+    existing = say_again(FalkorRows(tx), row, draft, now)
+    tx.do(cypher.TOUCH_MENTIONED, [{"key": row.key, "at": to_micros(now)}])
+    return existing
+
+
+_KEYS_EACH = 16  # a memory, its chunks, names and facts are numbered together
+_WIDER = 8
+
+
+class FalkorOverview:
+    """Implements `memsweep.store.ports.overview.Overview`."""
+
+    def __init__(self, graph: GraphHandle) -> None:
+        self._graph = graph
+
+    def memories(self, asked: ListFilters, before: int | None, limit: int) -> dict[int, ListedMemory | None]:
+        where, values = self._passing(asked)
+        top = self._graph.meta()["keys"] + 1 if before is None else before
+        rows: list[Row] = []
+        page = overview_cypher.page(where, asked.state)
+        reach = top if asked.state == "superseded" else _KEYS_EACH * limit  # they are few, and begin at their links
+        while len(rows) < limit and top > 0:
+            bounds = {"before": top, "from": max(top - reach, 0), "limit": limit - len(rows)}
+            rows += self._graph.ask(page, **values, **bounds)
+            top, reach = bounds["from"], reach * _WIDER
+        return read_listed(viewed(LISTED)[2], rows)
+
+    def count(self, asked: ListFilters) -> int:
+        where, values = self._passing(asked)
+        if asked.state not in ("current", "superseded"):
+            return int(self._graph.ask(overview_cypher.count(where), **values)[0][0])
+        superseded = int(self._graph.ask(overview_cypher.count_superseded(where), **values)[0][0])
+        if asked.state == "superseded":
+            return superseded
+        return int(self._graph.ask(overview_cypher.count(where), **values)[0][0]) - superseded
+
+    def counts(self, first_day: int) -> RawCounts:
+        made, tags, superseded = self._graph.ask_all(
+            (overview_cypher.MADE, {"first": first_day * DAY_MICROS}),
+            (overview_cypher.TAGS, {"limit": MOST_TAGS}),
+            (overview_cypher.SUPERSEDED, {}),
+        )
+        days = [MadeOn(*row) for row in made]
+        return raw_counts(FalkorRows(self._graph), days, dict(map(tuple, tags)), superseded[0][0])
+
+    def _passing(self, asked: ListFilters) -> tuple[str, dict[str, Any]]:
+        accepted = origins.accepted(self._graph, asked.accept) if asked.asks_for_origin else None
+        where, values = overview_cypher.passing(asked, searching.compared_keys(self._graph, asked.filters), accepted)
+        if asked.back is None or not asked.back.tiers:
+            return where, values
+        return where, {**values, **searching.held_values(self._graph, asked.back)}
+
+
+R = TypeVar("R")
+
+
+class FalkorGraph(Graph):
+    """Implements `memsweep.store.graph.Graph`."""
+
+    def __init__(self, graph: GraphHandle) -> None:
+        self._graph = graph
+
+    @contextmanager
+    def changing(self) -> Iterator[FalkorChanges]:
+        with self._graph.writing() as tx:
+            yield FalkorChanges(tx)
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        yield FalkorRows(self._graph)
+
+    def at_one_moment(self, read: Callable[[Rows], R]) -> R:
+        return at_one_moment(self._graph, lambda asked: read(FalkorRows(asked)))
+
+    def survey(self, rates: Rates, now: datetime) -> GraphSurvey:
+        def read(asked: GraphHandle | Transaction) -> tuple[list[Row], list[Row]]:
+            keys = [key for (key,) in asked.ask(graph_cypher.ENTITY_KEYS)]
+            edges = list(pages(asked, graph_cypher.SURVEY_EDGES, keys=keys))
+            return list(pages(asked, graph_cypher.SURVEY_ENTITIES, keys=keys)), edges
+
+        with gc_paused():
+            entities, edges = at_one_moment(self._graph, read)
+            edges.sort(key=lambda row: row[0])
+            return GraphSurvey(
+                tuple(entity_now(row, rates, now) for row in entities),
+                tuple(edges_now((row[1:] for row in edges), rates, now)),
+            )
+
+    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]:
+        part = None if search is None else name_key(search)
+        rows = [] if part is None else self._graph.ask(graph_cypher.ONCE_NAMED, search=part)
+        wanted = {
+            "search": part,
+            "once_named": [key for (key,) in rows],
+            "type": None if entity_type is None else name_key(entity_type),
+        }
+        return [entity_now(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES, **wanted)]
+
+    def named(
+        self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
+    ) -> list[tuple[tuple[str, str], Entity]]:
+        name, kind = after or ("", "")
+        values = {**self._named(asked), "name": name, "kind": kind, "limit": limit}
+        rows = self._graph.ask(graph_cypher.NAMED, **values)
+        return [((row[0], row[1]), entity_now(row[2:], rates, now)) for row in rows]
+
+    def count_named(self, asked: NamedEntities) -> int:
+        return int(self._graph.ask(graph_cypher.COUNT_NAMED, **self._named(asked))[0][0])
+
+    def _named(self, asked: NamedEntities) -> dict[str, Any]:
+        part = {"search": asked.search, "is_prefix": asked.is_prefix}
+        rows = self._graph.ask(graph_cypher.ONCE_NAMED_SO, **part) if asked.search else []
+        return {**part, "type": asked.type_key, "once_named": [key for (key,) in rows]}
 
 
 class FalkorStore:
@@ -74,14 +272,14 @@ class FalkorStore:
         if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
             return None
         with self._graph.writing() as tx:
-            return repeats.touch_existing(tx, draft, content_hash, now, origin)
+            return touch_existing(tx, draft, content_hash, now, origin)
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         asked, reads = self._vectors.ahead()
         ahead = [*writing.about(new), *origins.about(self._graph, new.origin), *asked]
         with self._graph.writing(ahead=ahead, reads=reads) as tx:
             followed = self._vectors.follow(tx)
-            done = repeats.add_to_existing(tx, new) or writing.add(tx, new, model)
+            done = add_to_existing(tx, new) or writing.add(tx, new, model)
         self._vectors.leave(followed, tx.new_vectors)
         return done
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,15 +25,15 @@ from memsweep.model.memory import (
     StatedIn,
 )
 from memsweep.model.memory_act import Place
+from memsweep.model.stating import stated
 from memsweep.model.stored import to_json
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.store.falkor import cypher, graph_cypher, superseding
 from memsweep.store.falkor.auditing import add_event
-from memsweep.store.falkor.naming import KnownEntity, KnownRelations, Names, keys_of, sole
+from memsweep.store.falkor.naming import Ends, KnownEntity, KnownRelations, Names, fact_state, keys_of, sole
 from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.rows import FalkorRows, nodes_of, queries_of
-from memsweep.store.falkor.stating import fact_places, mention_again, state_facts
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of
@@ -40,6 +41,52 @@ from memsweep.store.refusals import is_first_model, tombstoned_text
 from memsweep.store.repeats import row_of
 from memsweep.store.texts import about as about_forgotten
 from memsweep.store.texts import tombstoned
+
+
+def fact_places(entities: Mapping[NamedThing, KnownEntity], facts: Sequence[NewFact]) -> list[Ends]:
+    """Return the place of each fact: its ends, which are among the mentions, and its kind."""
+    return [
+        (entities[new.fact.subject].key, name_key(new.fact.relation), entities[new.fact.object].key) for new in facts
+    ]
+
+
+def state_facts(relations: KnownRelations, places: Sequence[Ends], new: NewMemory, by: Speaker) -> dict[int, Ends]:
+    """Create each relation, or strengthen it if it is known; their keys, and where they belong."""
+    explicit = {}
+    for fact, place in zip(new.facts, places, strict=True):
+        known = relations.find(place)
+        before = None if known is None else fact_state(known.props)
+        if known is None:
+            values = {"weight": 1.0 if fact.fact.weight is None else fact.fact.weight, "origin": by.origin}
+            known = relations.add(place, fact.fact.relation, fact.id, by.at, **values)
+        relations.contribute(known, by.act("state", known.key, before)._replace(value=fact.fact.weight))
+        explicit[known.key] = place
+    return explicit
+
+
+def mention_again(
+    relations: KnownRelations,
+    explicit: Container[int],
+    spoken_of: Mapping[int, KnownEntity],
+    mentions: Iterable[tuple[int, int]],
+    texts: Mapping[int, str],
+    by: Speaker,
+) -> None:
+    """Known relations that these chunks state grow by a mention, each once; those given beside the text have grown."""
+    names: dict[int, dict[int, str]] = defaultdict(dict)
+    for chunk, entity in mentions:
+        names[chunk][entity] = spoken_of[entity].props["name"]
+    for (subject, kind, target), known in relations.known():
+        if known.key in explicit:
+            continue
+        pieces = ((text, names[chunk]) for chunk, text in texts.items())
+        said = (
+            any(True for _ in stated(text, [(named[subject], kind, named[target])]))
+            for text, named in pieces
+            if subject in named and target in named
+        )
+        if any(said):
+            relations.contribute(known, by.act("mention", known.key, fact_state(known.props)))
 
 
 def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:
