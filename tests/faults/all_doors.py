@@ -118,11 +118,12 @@ class Command:
         }
         after, self._kill_next = (random.random() * 0.05 if self._kill_next else None), False
         done = doors.perform(doors.Act(command=[*words[tool](), "--json"]), self._place, after_seconds=after, **HERE)
-        if done.killed or (after is not None and not done.acknowledged):
-            raise Lost
+        heard = (done.answer or "").strip()
+        if done.killed or (after is not None and not (done.acknowledged and heard.endswith("}"))):
+            raise Lost  # also where it came to its end, and we did not wait for what it says
         if not done.acknowledged:
             raise AssertionError(f"{tool}: {done.refusal} {done.log[-300:]}")
-        answer: Mapping[str, Any] = json.loads(done.answer) if done.answer.strip() else {}
+        answer: Mapping[str, Any] = json.loads(heard) if heard else {}
         return answer
 
     def kill(self) -> None:
