@@ -132,10 +132,10 @@ def stage(name: str, tree: Path) -> dict[str, float]:
 
 def parse_only(tree: Path) -> dict[str, float]:
     from memsweep.code.fingerprint import FileContent, read_file
+    from memsweep.code.index import decode
     from memsweep.code.languages import detect
     from memsweep.code.parse import parse
     from memsweep.code.request import make_scope
-    from memsweep.code.index import decode
     from memsweep.code.walk import walk
 
     sizes = []
