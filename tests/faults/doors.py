@@ -189,8 +189,7 @@ def perform(
         status = child.wait()
     killed = status == -signal.SIGKILL
     report = place / "counts.json"
-    told = report.read_text() if report.exists() else ""  # nothing yet where it was killed while it wrote that
-    counts = json.loads(told) if told else None
+    counts = json.loads(report.read_text() or "null") if report.exists() else None  # empty: killed while it wrote that
     acknowledged, refusal, answer = _judge(said, status, act)
     written = place / "log"  # which a process that was killed at once has not made
     log = written.read_text("utf-8", errors="replace")[-2000:] if written.exists() else ""

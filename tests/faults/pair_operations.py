@@ -357,7 +357,7 @@ def context_unpin(w: World, taken: Taken) -> None:
 
 @operation
 def context_compress_others(w: World, taken: Taken) -> Made:
-    ids = _segments(w, taken, ("s1", "s3", "s4"), stashed=True)
+    ids = _segments(w, taken, ("s1", "s3", "s4"), stashed=False)  # what is stashed already stays with who stashed it
     return w.memory.context("talk").compress(ids, "in other words").receipt_id
 
 
