@@ -74,7 +74,6 @@ REASONS = """
     WHERE i.plan = p.key AND i.kind = item[1] RETURN item[1], item[2], i.reason"""
 
 # what an apply looks at again
-COUNT_MEMORIES = "MATCH (m:Memory) RETURN count(m)"
 
 
 # audit, pins, tombstones

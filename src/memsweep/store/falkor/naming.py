@@ -178,7 +178,6 @@ class KnownRelations:
     ) -> None:
         self._tx = tx
         self._known: dict[Ends, KnownEntity] = {}
-        self._closed: list[tuple[Ends, KnownEntity]] = []
         self._acts: list[Contribution] = []
         ends, others = set(wanted), set(among)
         if not ends and not others:
@@ -227,18 +226,8 @@ class KnownRelations:
         self._acts.append(act)
         return after
 
-    def close_others(self, ends: Ends, at: int, origin: int | None) -> list[str]:
-        """End what the subject has of this kind with anything else; the ids of those."""
-        others = [each for each in self._known if each[:2] == ends[:2] and each[2] != ends[2]]
-        for other in sorted(others, key=lambda each: self._known[each].key):
-            relation = self._known.pop(other)
-            self._acts.append(ending(relation.key, at, fact_state(relation.props), origin))
-            relation.change(invalid_at=at)
-            self._closed.append((other, relation))
-        return [relation.props["id"] for _, relation in self._closed[len(self._closed) - len(others) :]]
-
     def write(self) -> None:
-        known = sorted([*self._known.items(), *self._closed], key=lambda item: item[1].key)
+        known = sorted(self._known.items(), key=lambda item: item[1].key)
         added = [{"subject": s, "object": o, "set": each.props} for (s, _, o), each in known if each.is_new]
         self._tx.do(cypher.ADD_RELATION, added)
         changed = [each for _, each in known if each.set and not each.is_new]

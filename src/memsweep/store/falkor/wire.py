@@ -113,8 +113,3 @@ def _value(kind: int, value: Any) -> Any:
     if kind == _MAP:
         return {name.decode(): _value(*item) for name, item in zip(value[::2], value[1::2], strict=True)}
     raise ValueError(f"a reply holds a value of kind {kind}, which no query of ours returns")
-
-
-def as_returned(value: float) -> float:
-    """A number as the server tells it again: with fifteen digits."""
-    return float(f"{value:.15g}")

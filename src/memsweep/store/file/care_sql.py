@@ -463,7 +463,6 @@ EARLIER = (
     ("(project, generation, turn)\n        where stash", "(project, turn) where stash"),
 )
 
-SEQUENCES = "select name, seq from sqlite_sequence"
 SET_SEQUENCE = "update sqlite_sequence set seq = max(seq, ?2) where name = ?1"
 ADD_SEQUENCE = """
     insert into sqlite_sequence (name, seq) select ?1, ?2
