@@ -39,9 +39,8 @@ import torch
 from torch.nn import functional
 
 from memsweep.embed import reader as reader_module
-from memsweep.embed.onnx_file import constants_of
-from memsweep.embed.packaged import tokenizer_from
 from memsweep.embed.reader import LAYERS, MATRICES, MarcoReader, ReaderWeights
+from memsweep.embed.transformer import constants_of, tokenizer_from
 from precision import OPEN_CASES
 from scenes import load_scenes
 

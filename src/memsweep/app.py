@@ -343,15 +343,27 @@ class App:
 
     @cached_property
     def embedder(self) -> Embedder:
-        from memsweep.embed.choosing import make_embedder
+        chosen = self.settings.embedding
+        if chosen.provider == "local":
+            return self.local_model
+        if chosen.provider == "minilm":
+            from memsweep.embed.minilm import MiniLMEmbedder
 
-        return make_embedder(self.settings, lambda: self.local_model)
+            return MiniLMEmbedder(chosen.threads)
+        from memsweep.embed.remote import OllamaEmbedder, OpenAIEmbedder
+
+        if chosen.provider == "ollama":
+            return OllamaEmbedder(chosen.url, chosen.model, headers={}, timeout_seconds=chosen.timeout_seconds)
+        headers = {"Authorization": f"Bearer {self.settings.api_key}"} if self.settings.api_key else {}
+        return OpenAIEmbedder(chosen.url, chosen.model, headers=headers, timeout_seconds=chosen.timeout_seconds)
 
     @cached_property
     def reader(self) -> Reader | None:
-        from memsweep.embed.choosing import make_reader
+        if self.settings.search.reader == "none":
+            return None
+        from memsweep.embed.reader import MarcoReader
 
-        return make_reader(self.settings)
+        return MarcoReader(self.settings.embedding.threads)
 
     @cached_property
     def listings(self) -> Listings:

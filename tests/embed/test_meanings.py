@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memsweep.embed import meanings
+from memsweep.embed import local
 from memsweep.embed.local import LocalEmbedder
 
 TEXTS = ["The dog sleeps in the kitchen.", "Invoices are due in May.", "", "🎉", "dog"]
@@ -31,8 +31,8 @@ def test_nothing_to_compare_is_no_error() -> None:
 
 def test_what_is_forgotten_is_learned_again(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = LocalEmbedder().nearest(["dog", "bill", "dog"], TEXTS)
-    monkeypatch.setattr(meanings, "_MOST_WORDS", 3)
-    monkeypatch.setattr(meanings, "_MOST_TEXTS", 2)
+    monkeypatch.setattr(local, "_MOST_WORDS", 3)
+    monkeypatch.setattr(local, "_MOST_TEXTS", 2)
     model = LocalEmbedder()
     with ThreadPoolExecutor(4) as pool:
         assert list(pool.map(lambda _: model.nearest(["dog", "bill", "dog"], TEXTS), range(40))) == [wanted] * 40

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from memsweep.app import App
 from memsweep.embed import minilm
 from memsweep.embed.minilm import MiniLMEmbedder
-from memsweep.embed.packaged import windows as windows_of
+from memsweep.embed.transformer import windows as windows_of
 from memsweep.errors import BadSetting, EmbedderError, ModelMismatch, install_extra
 from memsweep.memory.ranking import WEIGHTS_OF_MODELS
 from memsweep.model.memory import EmbeddingModel

@@ -12,9 +12,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memsweep.embed import reader as reader_module
-from memsweep.embed.onnx_file import constants_of, network, tensor
-from memsweep.embed.packaged import session_of
 from memsweep.embed.reader import MarcoReader, ReaderWeights
+from memsweep.embed.transformer import constants_of, network, session_of, tensor
 from memsweep.errors import EmbedderError, install_extra
 from memsweep.hooks.session import own_app
 from memsweep.model.origin import Origin

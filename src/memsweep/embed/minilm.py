@@ -11,8 +11,17 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenizer_from, windows
-from memsweep.embed.transformer_network import DIMENSION, OUTPUT, TOKENS, transformer_network
+from memsweep.embed.transformer import (
+    DIMENSION,
+    OUTPUT,
+    TOKENS,
+    PackagedModel,
+    Workers,
+    session_of,
+    tokenizer_from,
+    transformer_network,
+    windows,
+)
 from memsweep.model.workspace import EmbeddingModel
 
 if TYPE_CHECKING:

@@ -14,9 +14,17 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.embed.onnx_file import constants_of
-from memsweep.embed.packaged import PackagedModel, Workers, session_of, tokenizer_from, windows
-from memsweep.embed.transformer_network import OUTPUT, TOKENS, transformer_network
+from memsweep.embed.transformer import (
+    OUTPUT,
+    TOKENS,
+    PackagedModel,
+    Workers,
+    constants_of,
+    session_of,
+    tokenizer_from,
+    transformer_network,
+    windows,
+)
 
 if TYPE_CHECKING:
     import numpy as np

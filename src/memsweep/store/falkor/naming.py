@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from memsweep.model.contributing import ending
 from memsweep.model.contribution import Contribution, FactState, outcome
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import case_key, name_key

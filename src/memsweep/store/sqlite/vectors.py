@@ -25,7 +25,7 @@ from heapq import nsmallest
 from itertools import repeat
 from operator import mul, truediv
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from memsweep.forking import new_lock
 from memsweep.numeric import compared, numpy_for, singles
@@ -265,21 +265,6 @@ class Part:
         return self._lengths
 
 
-class Cosines(Protocol):
-    """Keys of chunks, ascending, and the cosine of each with a query."""
-
-    def __len__(self) -> int: ...
-
-    def nearest(self, count: int) -> list[int]:
-        """At most so many keys, of the closest first and equals in their order; what is not near at all is none."""
-
-    def of(self, keys: Sequence[int]) -> list[float]:
-        """The cosines of these; 0 for one that has no vector."""
-
-    def among(self, keys: Iterable[int]) -> Cosines:
-        """Return the cosines of these keys alone."""
-
-
 def compare(query: bytes, parts: Sequence[Part]) -> Cosines:
     """A query with all rows of some parts, whose keys ascend from one to the next."""
     np = numpy_for(sum(len(part.keys) for part in parts))
@@ -296,6 +281,8 @@ def compare(query: bytes, parts: Sequence[Part]) -> Cosines:
 
 
 class _WithNumpy:
+    """Keys of chunks, ascending, and the cosine of each with a query."""
+
     def __init__(self, keys: npt.NDArray[np.int64], values: npt.NDArray[np.float32]) -> None:
         self._keys, self._values = keys, values
 
@@ -303,6 +290,7 @@ class _WithNumpy:
         return len(self._keys)
 
     def nearest(self, count: int) -> list[int]:
+        """At most so many keys, of the closest first and equals in their order; what is not near at all is none."""
         import numpy as np
 
         keys, values = self._keys, self._values
@@ -314,6 +302,7 @@ class _WithNumpy:
         return found
 
     def of(self, keys: Sequence[int]) -> list[float]:
+        """The cosines of these; 0 for one that has no vector."""
         import numpy as np
 
         if not len(self._keys):
@@ -324,6 +313,7 @@ class _WithNumpy:
         return found
 
     def among(self, keys: Iterable[int]) -> Cosines:
+        """Return the cosines of these keys alone."""
         import numpy as np
 
         here = np.isin(self._keys, np.fromiter(keys, np.int64))
@@ -344,7 +334,7 @@ def _least_of_the_largest(values: npt.NDArray[np.float32], count: int) -> np.flo
 
 
 class _Plain:
-    """A quick look says who is among the nearest, and only what they are is worked out as numpy would."""
+    """The same without numpy: a quick look says who is near, and only what they are is worked out as numpy would."""
 
     def __init__(self, query: bytes, parts: Sequence[Part]) -> None:
         self._query, self._rows = query, [part.rows for part in parts]
@@ -397,6 +387,9 @@ class _Plain:
             else rest[(spot - ends) * width : (spot - ends + 1) * width]
             for spot in spots
         )
+
+
+Cosines = _WithNumpy | _Plain
 
 
 def lengths_of(rows: memoryview, width: int) -> Numbers:
