@@ -10,8 +10,7 @@ from memsweep.collector.collect import CLEAR_PHRASE
 from memsweep.errors import Conflict
 from memsweep.model.graph import Edge
 from memsweep.model.plan import Plan, Totals, why_unusable
-from memsweep.model.times import days_ago
-from memsweep.model.validity import held, holds
+from memsweep.model.times import days_ago, held, holds
 from tests.support.engines import on_every_engine
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -6,8 +6,7 @@ import apsw
 import pytest
 
 from memsweep.model import likeness
-from memsweep.model.distinctive_words import _sought, distinctive_words, fewest, word_groups
-from memsweep.model.likeness import comparable
+from memsweep.model.likeness import _sought, comparable, distinctive_words, fewest, word_groups
 from memsweep.store.file.words import stems_of
 
 

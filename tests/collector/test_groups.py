@@ -8,7 +8,7 @@ from memsweep.app import Memory
 from memsweep.collector import collect, review
 from memsweep.collector.narrow import narrow
 from memsweep.errors import BadInput
-from memsweep.model.groups import Folder
+from memsweep.model.plan import Folder
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import Link, Note, StoreSpec, Thing, store_with
 from tests.support.counts import rounds

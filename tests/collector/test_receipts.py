@@ -6,7 +6,7 @@ import pytest
 
 from memsweep.app import App, Memory
 from memsweep.errors import BadInput
-from memsweep.model.receipts import ReceiptDetails
+from memsweep.model.plan import ReceiptDetails
 from tests.support.engines import on_every_engine
 
 

@@ -24,8 +24,7 @@ from memsweep.graph.split import SplitRequest
 from memsweep.model.audit import AuditQuery
 from memsweep.model.decay import Rates
 from memsweep.model.memory import NamedThing
-from memsweep.model.operation import Operation
-from memsweep.model.plan import Plan, Receipt
+from memsweep.model.plan import Operation, Plan, Receipt
 from memsweep.model.strategies import QUICK, WITHOUT_QUESTION
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import NOW, Link, Note, StoreSpec, Thing

@@ -15,7 +15,7 @@ from memsweep.graph.building import Named
 from memsweep.graph.carrying import dump, load
 from memsweep.graph.exchange import FORMS
 from memsweep.graph.facts import GraphDependencies
-from memsweep.model.graph import GraphBatch, RelationDraft
+from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphBatch, GraphDump, Imported, RelationDraft
 from memsweep.model.ids import make_id
 from memsweep.model.memory import (
     EmbeddingModel,
@@ -29,7 +29,6 @@ from memsweep.model.memory import (
 )
 from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import content_hash
-from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines

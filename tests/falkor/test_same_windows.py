@@ -11,7 +11,7 @@ from memsweep.collector import collect
 from memsweep.collector import purge as purging
 from memsweep.context.dependencies import window_dependencies
 from memsweep.context.service import ContextWindow
-from memsweep.model.operation import Operation
+from memsweep.model.plan import Operation
 from memsweep.model.segment import ContextSegment
 from memsweep.operation import Calls
 from memsweep.settings import load_settings

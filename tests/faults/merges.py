@@ -25,7 +25,7 @@ from memsweep.model.memory import (
     NewMemory,
     NewMention,
 )
-from memsweep.model.operation import Operation
+from memsweep.model.plan import Operation
 from memsweep.model.text import content_hash
 from memsweep.store.falkor import reading
 from memsweep.store.file import portable

@@ -5,9 +5,8 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import strategies as st
 
 from memsweep.model.decay import kept
-from memsweep.model.graph import Edge, Entity
+from memsweep.model.graph import Edge, Entity, ExportedEntity, ExportedRelation, GraphDump, GraphSurvey
 from memsweep.model.text import name_key
-from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, GraphSurvey
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -15,7 +15,7 @@ from memsweep.app import make_app
 from memsweep.errors import AlreadyExists, BadInput, NotFound
 from memsweep.graph.exchange import FORMS, format_of_file, format_of_text
 from memsweep.graph.whole_graph import inside
-from memsweep.model.whole_graph import GraphDump
+from memsweep.model.graph import GraphDump
 from memsweep.settings import load_settings
 from tests.graph.surveys import dumps
 from tests.support.counts import rounds

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from memsweep.model.graph_rows import Strength
 from memsweep.model.merging import (
     AfterPurge,
     Contender,
@@ -14,7 +15,6 @@ from memsweep.model.merging import (
     MovedMention,
     RelationStatement,
     Step,
-    Strength,
     after_purge,
     freed_with,
     given_by,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from memsweep.app import Memory, called_by
-from memsweep.model.memory_act import MemoryAct, said_again, state_of
+from memsweep.model.revision import MemoryAct, said_again, state_of
 from tests.origins.test_poisoning import EVIL, GOOD, OTHER, content
 from tests.secrets.test_ways_in import AWS, AWS_MARK
 from tests.support.engines import on_every_engine

@@ -324,7 +324,7 @@ def _by(memory: Memory, **names: str) -> None:
 
 def _graph(*names: str) -> str:
     from memsweep.graph.exchange import form
-    from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
+    from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphDump
 
     now = datetime(2026, 5, 1, tzinfo=UTC)
     rows = [ExportedEntity(f"ent_{n}", f"K {name}", "Key", 1.0, True, False, now, now) for n, name in enumerate(names)]

@@ -5,7 +5,7 @@ from memsweep.clock import now
 from memsweep.collector.collect import CollectorDependencies
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.whole_graph import read_graph
-from memsweep.model.whole_graph import GraphDump
+from memsweep.model.graph import GraphDump
 from memsweep.services import graph_dependencies
 from memsweep.services.collector import collector
 from memsweep.store.protocol import Store

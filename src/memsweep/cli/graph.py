@@ -17,8 +17,8 @@ from memsweep.cli import graph_words as words
 from memsweep.cli.door import InWorkspace, Json, harmless, show, standard_input, with_app
 from memsweep.cli.options import Cursor, Force, Limit
 from memsweep.errors import BadInput
+from memsweep.model.graph import MAX_IMPORT_BYTES
 from memsweep.model.text import MAX_TEXT_BYTES
-from memsweep.model.whole_graph import MAX_IMPORT_BYTES
 from memsweep.report import graph as report
 from memsweep.report import whole_graph as whole
 

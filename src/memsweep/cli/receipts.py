@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from memsweep.app import App
-    from memsweep.model.receipts import ReceiptPage
+    from memsweep.model.plan import ReceiptPage
 
 
 def receipts(

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from memsweep.model.graph_rows import UNMENTIONED, Move
-from memsweep.model.merging import MERGED_MENTION
-from memsweep.model.splitting import SPLIT_MENTION
+from memsweep.model.merging import MERGED_MENTION, SPLIT_MENTION
 
 if TYPE_CHECKING:
     from memsweep.model.revision import Piece

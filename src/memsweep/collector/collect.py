@@ -33,7 +33,7 @@ from memsweep.collector.planner import (
     refuse_over_cap,
 )
 from memsweep.collector.purge import Freeing, close
-from memsweep.collector.retraction import Retraction
+from memsweep.collector.retraction import Retraction, given_back
 from memsweep.collector.selection import (
     FirstLook,
     Selected,
@@ -52,13 +52,12 @@ from memsweep.collector.written_since import no_names
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
 from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.ids import DEFAULT_WORKSPACE
-from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
-from memsweep.model.operation import Operation
 from memsweep.model.plan import (
     CHANGES,
     Deleted,
     Found,
     Kind,
+    Operation,
     Plan,
     PlanDraft,
     PlanItem,
@@ -68,9 +67,9 @@ from memsweep.model.plan import (
     Survey,
     Totals,
     Undone,
+    still_gone,
 )
-from memsweep.model.receipts import still_gone
-from memsweep.model.retracted import given_back
+from memsweep.model.revision import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.strategies import ALIASES, SECRETS
 from memsweep.model.text import FindNames, counted
 from memsweep.model.times import days_ago

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memsweep.collector.contributed_memories import BroughtMemories, ended_links
+from memsweep.collector.retraction import given_back
 from memsweep.errors import BadInput
 from memsweep.model.contributed import Contributed, FactWithout, OriginFilter, make_wanted
 from memsweep.model.contribution import Contribution, state_of
-from memsweep.model.retracted import given_back
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Survey

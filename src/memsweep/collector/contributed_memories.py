@@ -7,12 +7,21 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.earlier_texts import StandingEntities
+from memsweep.collector.retraction import given_back
 from memsweep.model.contributed import MemoryGone, MemoryWithout, OriginFilter
 from memsweep.model.graph_rows import Move
-from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.plan import PlanItem
-from memsweep.model.retracted import given_back
-from memsweep.model.revision import MEMORY, MemoryText, Revision, is_redaction
+from memsweep.model.revision import (
+    MEMORY,
+    MemoryAct,
+    MemoryText,
+    Place,
+    Revision,
+    entities_of,
+    is_redaction,
+    lost_mentions,
+    state_of,
+)
 from memsweep.model.superseding import Bases, Basis, Pair, bases_from, bases_text, together, without
 from memsweep.model.text import content_hash
 from memsweep.store.things.memories import Supersession

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.chunk_moves import known, places_now, without_undone
 from memsweep.model.graph_rows import EntityRecord, Move
-from memsweep.model.memory_act import Place
-from memsweep.model.merging import MERGED_MENTION
-from memsweep.model.revision import Piece, model_before, pieces_before
-from memsweep.model.splitting import SPLIT_MENTION
+from memsweep.model.merging import MERGED_MENTION, SPLIT_MENTION
+from memsweep.model.revision import Piece, Place, model_before, pieces_before
 from memsweep.model.text import counted
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.refusals import other_model

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memsweep.collector.chunk_moves import follow, noted
 from memsweep.collector.contributed_memories import by_memory, earlier_texts, said_in_place_of
 from memsweep.collector.earlier_texts import EarlierTexts, Embed
-from memsweep.model.memory_act import MemoryState, Place, remade
 from memsweep.model.plan import Selection
-from memsweep.model.revision import MEMORY, MemoryText, Revision, as_retraction, before_of
+from memsweep.model.revision import MEMORY, MemoryState, MemoryText, Place, Revision, as_retraction, before_of, remade
 from memsweep.model.times import to_micros
 
 if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
 
 CHANGED = "changed since the plan was made"

@@ -14,8 +14,16 @@ from memsweep.collector.selection import missing_files
 from memsweep.collector.strategies.duplicates import comparable_memories
 from memsweep.collector.strategies.rule import held, liveness, protection
 from memsweep.collector.verdict import accusations
-from memsweep.model.distinctive_words import WordGroups, distinctive_words, fewest, word_groups
-from memsweep.model.likeness import Comparable, comparable, nearly_same, outline
+from memsweep.model.likeness import (
+    Comparable,
+    WordGroups,
+    comparable,
+    distinctive_words,
+    fewest,
+    nearly_same,
+    outline,
+    word_groups,
+)
 from memsweep.model.plan import Survey
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import NotFound
 from memsweep.model.paging import PageMark, cursor_after, mark_of
-from memsweep.model.receipts import Held, ReceiptDetails, ReceiptPage, details_of
+from memsweep.model.plan import Held, ReceiptDetails, ReceiptPage, details_of
 
 if TYPE_CHECKING:
     from memsweep.store.ports.collector import Collector

@@ -16,9 +16,9 @@ from memsweep.collector.masking import MaskedMemory, Masking, masked_memory, mas
 from memsweep.collector.revert_edits import DESCRIPTION, MOVE
 from memsweep.collector.secret_places import found, kind_of, known_in
 from memsweep.model.graph_rows import Alias, Move
+from memsweep.model.merging import SPLIT_NAME
 from memsweep.model.plan import Plan, PlanDraft, PlanItem, Receipt, Totals
 from memsweep.model.revision import MEMORY, MemoryText, Piece, Revision, as_redaction, before_of, is_as_left, left_as
-from memsweep.model.splitting import SPLIT_NAME
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros

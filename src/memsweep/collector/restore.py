@@ -17,17 +17,16 @@ from memsweep.collector.selection import ids_of
 from memsweep.collector.unmerge import Unmerge
 from memsweep.collector.written_since import named_since, no_names
 from memsweep.model.contribution import FactState
-from memsweep.model.graph_rows import EntityRecord, Move, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import EntityRecord, Move, Place, RelationChange, RelationRecord, Source
 from memsweep.model.memory import DEFAULT_TYPE
-from memsweep.model.memory_act import entities_of, only_taken_back
-from memsweep.model.merging import Contender, MovedEnd, Place, PutAway, Settled, settle
+from memsweep.model.merging import Contender, MovedEnd, PutAway, RelationSet, Settled, settle
 from memsweep.model.plan import Selection, Totals
-from memsweep.model.relation_set import RelationSet
+from memsweep.model.revision import entities_of, only_taken_back
 from memsweep.model.text import FindNames, name_key
 from memsweep.model.times import to_micros
 
 if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
 
 _ENDS = ("subject", "object")

@@ -14,18 +14,25 @@ from memsweep.collector.contributed_memories import LinksAgain, renamed, said_ag
 from memsweep.collector.earlier_texts import Embed, StandingEntities
 from memsweep.collector.forms import Form, Forms
 from memsweep.collector.restore import SaidAgain
-from memsweep.collector.retraction import held_elsewhere
+from memsweep.collector.retraction import given_back, held_elsewhere, was_retracted
 from memsweep.model.graph_rows import UNMENTIONED, Move
-from memsweep.model.memory_act import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.merging import MERGED_MENTION
-from memsweep.model.retracted import given_back, was_retracted
-from memsweep.model.revision import MEMORY, MemoryText, is_retraction
+from memsweep.model.revision import (
+    MEMORY,
+    MemoryAct,
+    MemoryText,
+    Place,
+    entities_of,
+    is_retraction,
+    lost_mentions,
+    state_of,
+)
 from memsweep.model.times import to_micros
 from memsweep.store.facts import OwnedMention
 from memsweep.store.memory_acts import MentionAt, PlacedMention
 
 if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memsweep.model.contribution import Contribution, FactState, state_of
 from memsweep.model.graph_rows import Move
 from memsweep.model.plan import CHANGES, IN_TRASH, PlanItem
-from memsweep.model.retracted import given_back, was_retracted
+from memsweep.model.revision import MemoryAct
 from memsweep.store.journals import StoredFact
 
 if TYPE_CHECKING:
     from memsweep.store.changes import Changes
+
 
 _FALLBACK = "fallback"
 """A move of this kind says which version a relation got by falling back."""
@@ -162,3 +163,24 @@ def _places_taken(tx: Changes, relations: Sequence[int], going: Collection[int])
     same = tx.relations.current_between({row.place for row in rows})
     current = {each.place: each.id for each in same if each.key not in going}
     return {row.key: current[row.place] for row in rows if row.place in current and row.invalid_at is not None}
+
+
+# Several retractions of one thing, undone in any order. Pure.
+#
+# A memory or a fact is what those of its acts make it that are not taken back. When none is left that says it, it
+# lies in the trash of the last retraction, which has taken the acts back that said it until then: its row is as
+# they made it. It comes back with the first retraction to be undone whose acts say it again, and without what its
+# holder took back.
+
+
+Act = TypeVar("Act", MemoryAct, Contribution)
+
+
+def given_back(acts: Iterable[Act], receipt: int | None) -> list[Act]:
+    """The acts as if a receipt had taken none of them back."""
+    return [act if act.trash is None or act.trash != receipt else act._replace(trash=None) for act in acts]
+
+
+def was_retracted(acts: Iterable[Act], holder: int | None) -> bool:
+    """Return whether the receipt took back what lies in its trash, and did not delete, merge or collect it."""
+    return holder is not None and any(act.trash == holder for act in acts)

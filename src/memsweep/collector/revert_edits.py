@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memsweep.collector.chunk_moves import follow, noted
 from memsweep.collector.earlier_texts import ComingBack, Embed, renewed
 from memsweep.model.graph_rows import Alias, Move, RelationChange, Source
-from memsweep.model.memory_act import state_of
 from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import (
     MEMORY,
@@ -23,13 +22,14 @@ from memsweep.model.revision import (
     is_retraction,
     model_before,
     pieces_before,
+    state_of,
     text_before,
 )
 from memsweep.model.times import to_micros
 from memsweep.store.records import KINDS, Record, digest_of
 
 if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
 
 

@@ -11,8 +11,18 @@ from memsweep.collector.collect import left_out, look_over
 from memsweep.collector.contributed import wanted_by
 from memsweep.collector.planner import decide, needs_of
 from memsweep.errors import Conflict
-from memsweep.model.groups import Folder, PlanDifference, PlanGroup, PlanGroups, Preview
-from memsweep.model.plan import Kind, PlanDraft, PlanItem, Survey, Totals
+from memsweep.model.plan import (
+    Folder,
+    Kind,
+    PlanDifference,
+    PlanDraft,
+    PlanGroup,
+    PlanGroups,
+    PlanItem,
+    Preview,
+    Survey,
+    Totals,
+)
 from memsweep.store import plans
 from memsweep.store.paused import gc_paused
 

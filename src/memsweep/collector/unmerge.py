@@ -12,35 +12,32 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.written_since import SinceMerge
 from memsweep.errors import Conflict
-from memsweep.model.graph_rows import UNMENTIONED, Alias, EntityRecord, Mention, Move, Name, RelationRecord
+from memsweep.model.graph_rows import UNMENTIONED, Alias, EntityRecord, Mention, Move, Name, RelationRecord, Strength
 from memsweep.model.merging import (
-    Joined,
-    MovedMention,
-    RelationStatement,
-    Step,
-    Strength,
-    given_by,
-    highest,
-    mentions_back,
-    statements_back,
-    without,
-)
-from memsweep.model.plan import Selection, Totals
-from memsweep.model.relation_set import RelationSet
-from memsweep.model.splitting import (
     SPLIT,
     SPLIT_ENDS,
     SPLIT_MENTION,
     SPLIT_NAME,
+    Joined,
+    MovedMention,
     Parts,
+    RelationSet,
+    RelationStatement,
+    Step,
     clashing,
+    given_by,
     given_by_split,
+    highest,
+    mentions_back,
     places_back,
+    statements_back,
+    without,
 )
+from memsweep.model.plan import Selection, Totals
 from memsweep.model.text import FindNames
 
 if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
 
 

@@ -16,10 +16,19 @@ from memsweep.errors import BadInput, Conflict
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import RelationChange
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
-from memsweep.model.memory_act import MemoryAct, as_json
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.plan import Selection, Totals
-from memsweep.model.revision import MEMORY, EarlierText, MemoryText, Piece, Revision, Updated, before_of
+from memsweep.model.revision import (
+    MEMORY,
+    EarlierText,
+    MemoryAct,
+    MemoryText,
+    Piece,
+    Revision,
+    Updated,
+    as_json,
+    before_of,
+)
 from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.receipts import NewReceipt

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from memsweep.graph.relating import Handled, state_of
+from memsweep.model.audit import AuditEvent
 from memsweep.model.contribution import Contribution, FactState
-from memsweep.model.graph_exchange import (
-    entity_row,
-    entity_with,
-    import_event,
-    imported,
-    relation_row,
-    relation_with,
-)
+from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 from memsweep.model.graph_rows import Alias, Name
 from memsweep.model.ids import is_own_id
 from memsweep.model.stored import to_json
 from memsweep.model.text import name_key
-from memsweep.model.times import micros_or_none, to_micros
-from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump, Imported
+from memsweep.model.times import from_micros, micros_or_none, to_micros
 from memsweep.store.journals import note
 from memsweep.store.paused import gc_paused
 from memsweep.store.rows import Find, Values, Where
@@ -30,10 +26,11 @@ from memsweep.store.things.graph import EntityRow, RelationRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
     from memsweep.store.graph import Graph
     from memsweep.store.rows import Rows
+
 
 _PAGE, _AT_ONCE = 10_000, 4
 _MERGED = ("confidence", "explicit", "pinned", "created_at", "last_seen", "version")
@@ -257,3 +254,65 @@ def _merge(known: Handled, after: dict[str, Any]) -> None:
     """Only what becomes different is a change."""
     if any(getattr(known.row, name) != value for name, value in after.items()):
         known.change(**after)
+
+
+# A graph on its way between workspaces: rows as they are carried, and what an import makes of what is known. Pure.
+
+
+_moment = lru_cache(maxsize=100_000)(from_micros)  # a batch has one moment for all of its facts
+
+
+def entity_row(row: Sequence[Any], aliases: str | None) -> ExportedEntity:
+    """From the columns that every engine gives."""
+    uid, name, kind, confidence, explicit, pinned, created, seen = row
+    flags, times = (bool(explicit), bool(pinned)), (_moment(created), _moment(seen))
+    return ExportedEntity(uid, name, kind, confidence, *flags, *times, aliases)
+
+
+def relation_row(row: Sequence[Any]) -> ExportedRelation:
+    uid, source, target, relation, weight, evidence, explicit, *times = row
+    moments: Any = [None if each is None else _moment(each) for each in times]
+    return ExportedRelation(uid, source, target, relation, weight, evidence, bool(explicit), *moments)
+
+
+def later_confirmed(ours: float | None, our_time: int, theirs: float | None, their_time: int) -> float | None:
+    """The weight that was confirmed later; the larger of two that were at the same moment."""
+    if ours is not None and theirs is not None and f"{ours:.15g}" == f"{theirs:.15g}":
+        return ours  # a server of graphs tells fifteen digits
+    if our_time != their_time:
+        return ours if our_time > their_time else theirs
+    return max((each for each in (ours, theirs) if each is not None), default=None)
+
+
+def entity_with(known: Any, thing: ExportedEntity) -> dict[str, Any]:
+    """Return an entity after the same one was imported; `known` is its row."""
+    seen = to_micros(thing.last_seen)
+    return {
+        "confidence": later_confirmed(known.confidence, known.last_seen, thing.confidence, seen),
+        "explicit": bool(known.explicit or thing.handed_in),
+        "pinned": bool(known.pinned or thing.pinned),
+        "created_at": min(known.created_at, to_micros(thing.created_at)),
+        "last_seen": max(known.last_seen, seen),
+    }
+
+
+def relation_with(known: Any, fact: ExportedRelation) -> dict[str, Any]:
+    """Return a relation after the same one was imported."""
+    seen = to_micros(fact.last_seen)
+    return {
+        "weight": later_confirmed(known.weight, known.last_seen, fact.weight, seen),
+        "evidence": max(known.evidence, fact.evidence),
+        "explicit": bool(known.explicit or fact.handed_in),
+        "created_at": min(known.created_at, to_micros(fact.created_at)),
+        "last_seen": max(known.last_seen, seen),
+    }
+
+
+def imported(dump: GraphDump, entities: int, relations: int) -> Imported:
+    """So many of both are new."""
+    return Imported(entities, len(dump.entities) - entities, relations, len(dump.relations) - relations)
+
+
+def import_event(done: Imported, touched: Sequence[str], actor: str, now: datetime) -> AuditEvent:
+    counts = {"entities": done.entities_created, "relations": done.relations_created}
+    return AuditEvent(now, actor, "import_graph", "", counts, ids=tuple(touched))

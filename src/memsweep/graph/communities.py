@@ -9,9 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from memsweep.model.graph import by_name
-from memsweep.model.validity import holds
-from memsweep.model.whole_graph import Communities, Community, GraphSurvey
+from memsweep.model.graph import Communities, Community, GraphSurvey, by_name
+from memsweep.model.times import holds
 
 Links = dict[int, dict[int, float]]
 """For each node its neighbours with the weight between; a node's own entry counts each inner edge twice."""

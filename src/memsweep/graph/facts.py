@@ -19,11 +19,13 @@ from memsweep.model.checks import fitting, one_line, share
 from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import (
     Decayed,
+    Doubt,
     Edge,
     Entity,
     FactCount,
     Faded,
     GraphBatch,
+    GraphSurvey,
     Merged,
     Reinforced,
     Reinforcement,
@@ -32,15 +34,13 @@ from memsweep.model.graph import (
     by_name,
 )
 from memsweep.model.memory import NamedThing
-from memsweep.model.operation import Operation
 from memsweep.model.origin import UNKNOWN, Origin, rank
 from memsweep.model.paging import within
+from memsweep.model.plan import Operation
 from memsweep.model.quarantine import FactProvenance
 from memsweep.model.search import HeldBack
 from memsweep.model.text import refuse_lone_surrogate
-from memsweep.model.times import from_micros, to_micros
-from memsweep.model.validity import holding_at
-from memsweep.model.whole_graph import Doubt, GraphSurvey
+from memsweep.model.times import from_micros, holding_at, to_micros
 from memsweep.store.graph import Graph
 from memsweep.store.quarantined import HeldGraph
 from memsweep.store.rows import Rows, Values

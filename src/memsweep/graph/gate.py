@@ -6,9 +6,8 @@ import json
 from dataclasses import replace
 
 from memsweep.model.gate import Gate
-from memsweep.model.graph import GraphBatch
+from memsweep.model.graph import GraphBatch, GraphDump
 from memsweep.model.memory import NamedThing
-from memsweep.model.whole_graph import GraphDump
 
 
 def passed_batch(batch: GraphBatch, gate: Gate) -> GraphBatch:

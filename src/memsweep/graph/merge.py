@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 from memsweep.errors import BadInput, Conflict
 from memsweep.model.graph import Merged, unknown_entity
 from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name
-from memsweep.model.merging import highest, is_made_one
+from memsweep.model.merging import RelationSet, highest, is_made_one
 from memsweep.model.plan import PlanDraft, PlanItem, Totals
-from memsweep.model.relation_set import RelationSet
 from memsweep.store import plans
 from memsweep.store.plans import MERGE, Planning
 from memsweep.store.receipts import NewReceipt
 
 if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
     from memsweep.store.graph import Graph
 

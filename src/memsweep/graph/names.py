@@ -8,11 +8,10 @@ from datetime import datetime
 from memsweep.errors import BadInput
 from memsweep.graph.validate import contradictions, may_contradict, superseded
 from memsweep.model.decay import Rates
-from memsweep.model.graph import EntityPage, FactCount, NamedEntities
+from memsweep.model.graph import Doubt, EntityPage, FactCount, NamedEntities
 from memsweep.model.paging import PageMark, cursor_after, mark_of, page_size
 from memsweep.model.text import name_key, refuse_lone_surrogate
-from memsweep.model.validity import holds
-from memsweep.model.whole_graph import Doubt
+from memsweep.model.times import holds
 from memsweep.store.graph import Graph
 
 MOST_LISTED = 200

@@ -6,8 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from memsweep.model.contributing import ending, reinforced, reinforcing, stating
 from memsweep.model.contribution import Contribution, FactState, outcome
+from memsweep.model.decay import CONFIRM_GAIN, CORRECT_LOSS, age_days, faded
 from memsweep.model.graph import (
     GraphBatch,
     Reinforced,
@@ -22,7 +22,7 @@ from memsweep.model.graph_rows import Alias
 from memsweep.model.ids import findable
 from memsweep.model.memory import DEFAULT_TYPE, NamedThing
 from memsweep.model.text import case_key, name_key
-from memsweep.model.times import to_micros
+from memsweep.model.times import from_micros, micros_or_none, to_micros
 from memsweep.store.journals import contribute, note
 from memsweep.store.records import by_certainty, in_any_case
 from memsweep.store.refusals import unknown_relation, unknown_source
@@ -33,7 +33,7 @@ from memsweep.store.things.memories import MemoryRow
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
 
 _SEEN = ("explicit", "confidence", "last_seen", "origin", "version")
@@ -295,3 +295,50 @@ class _Facts:
         note(rows, [act._replace(relation=known.row.key) for known, act in self._acts])
         sources = [RelationSource(known.row.key, memory) for known, memory in self._stated]
         rows.put(sources, replace=False, live=("memory", "relation"))
+
+
+def stating(
+    relation: int,
+    draft: RelationDraft,
+    rate: float,
+    at: int,
+    before: FactState | None,
+    origin: int | None,
+    memory: int | None,
+) -> Contribution:
+    """A fact is stated by itself, or read in a text."""
+    return Contribution(
+        relation=relation,
+        act="mention" if draft.mention else "state",
+        at=at,
+        rate=rate,
+        value=draft.weight,
+        explicit=not draft.source,
+        valid_at=micros_or_none(draft.valid_at),
+        origin=origin,
+        memory=memory,
+        before=before,
+    )
+
+
+def reinforcing(relation: int, asked: Reinforcement, before: FactState, origin: int | None) -> Contribution:
+    """A known fact is confirmed or corrected."""
+    usual = CONFIRM_GAIN if asked.kind == "confirm" else CORRECT_LOSS
+    act = Contribution(relation, asked.kind, to_micros(asked.now), asked.rate, origin=origin, before=before)
+    return act._replace(value=usual if asked.amount is None else asked.amount, explicit=True)
+
+
+def reinforced(uid: str, act: Contribution, after: FactState) -> Reinforced:
+    """Return the weight of a fact before and after an act, at that moment."""
+    assert act.before is not None, "only a known fact is reinforced"
+    now = from_micros(act.at)
+    counts = [
+        faded(1.0 if state.weight is None else state.weight, act.rate, age_days(from_micros(state.last_seen), now))
+        for state in (act.before, after)
+    ]
+    return Reinforced(uid, *counts)
+
+
+def ending(relation: int, at: int, before: FactState, origin: int | None) -> Contribution:
+    """A fact holds no more, because another took its place."""
+    return Contribution(relation, "end", at, origin=origin, before=before)

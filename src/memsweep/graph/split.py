@@ -13,17 +13,15 @@ from memsweep.graph.merge import find
 from memsweep.model.graph import Split
 from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name, RelationRecord
 from memsweep.model.memory import NamedThing
-from memsweep.model.merging import highest
+from memsweep.model.merging import SPLIT, SPLIT_ENDS, SPLIT_MENTION, SPLIT_NAME, RelationSet, given_by_split, highest
 from memsweep.model.plan import Totals
-from memsweep.model.relation_set import RelationSet
-from memsweep.model.splitting import SPLIT, SPLIT_ENDS, SPLIT_MENTION, SPLIT_NAME, given_by_split
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.store.receipts import NewReceipt
 from memsweep.store.records import NewEntity
 
 if TYPE_CHECKING:
-    from memsweep.model.operation import Operation
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
     from memsweep.store.graph import Graph
 

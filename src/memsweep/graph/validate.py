@@ -12,10 +12,9 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import combinations, pairwise
 
-from memsweep.model.graph import Edge, Entity
+from memsweep.model.graph import Doubt, DoubtKind, Edge, Entity, GraphSurvey
 from memsweep.model.text import name_key
-from memsweep.model.validity import holds
-from memsweep.model.whole_graph import Doubt, DoubtKind, GraphSurvey
+from memsweep.model.times import holds
 
 GENERIC = frozenset(
     """

@@ -19,22 +19,24 @@ from memsweep.graph.validate import contradictions, doubts, superseded
 from memsweep.graph.walk import Walk, walk
 from memsweep.model.checks import share
 from memsweep.model.frozen import frozen, replace
-from memsweep.model.graph import Edge, Entity, by_name
-from memsweep.model.paging import within
-from memsweep.model.reach import components
-from memsweep.model.text import refuse_lone_surrogate
-from memsweep.model.validity import holding_at, holds
-from memsweep.model.whole_graph import (
+from memsweep.model.graph import (
     MAX_IMPORT_BYTES,
     Briefing,
     Communities,
     Doubt,
+    Edge,
+    Entity,
     Exported,
     GraphDump,
     GraphStatus,
     GraphSurvey,
     Imported,
+    by_name,
 )
+from memsweep.model.paging import within
+from memsweep.model.reach import components
+from memsweep.model.text import refuse_lone_surrogate
+from memsweep.model.times import holding_at, holds
 from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.store.named_files import read_text
 

@@ -21,9 +21,9 @@ from memsweep.model.visible import visible
 if TYPE_CHECKING:
     from memsweep.hooks.event import Event
     from memsweep.hooks.files import HookFiles
+    from memsweep.model.graph import Briefing
     from memsweep.model.search import Passage
     from memsweep.model.segment import ContextSegment
-    from memsweep.model.whole_graph import Briefing
     from memsweep.settings import Settings
 
 _KINDS = {

@@ -15,8 +15,7 @@ from memsweep.model.memory_row import MEMORY
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.search import FactWords, Filters, Passage, Statement
 from memsweep.model.text import name_key
-from memsweep.model.times import to_micros
-from memsweep.model.validity import holding_at
+from memsweep.model.times import holding_at, to_micros
 from memsweep.numeric import cosines
 from memsweep.store.quarantined import HeldGraph
 

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from memsweep.model import columns as c
 from memsweep.model import forms as f
 from memsweep.model.decay import age_days, confirmed, corrected, restated
-from memsweep.model.merging import Strength
+from memsweep.model.graph_rows import Strength
 from memsweep.model.times import from_micros
-from memsweep.model.vocabulary import ACTS, Act
+
+Act = Literal["state", "mention", "confirm", "correct", "see", "set", "end"]
+ACTS: tuple[Act, ...] = ("state", "mention", "confirm", "correct", "see", "set", "end")
+"""What is done to a fact."""
 
 
 class FactState(NamedTuple):

@@ -6,10 +6,22 @@ from typing import Annotated, Any, NamedTuple
 
 from memsweep.model import forms as f
 from memsweep.model.columns import JSON, KEY, LINK, MAYBE_LINK, WORD
-from memsweep.model.merging import Place, Strength
 
 Name = tuple[str, str]
 """A name and a type, in the form under which they are compared."""
+
+
+Place = tuple[int, str, int]
+"""The subject, the relation and the object of a fact."""
+
+
+class Strength(NamedTuple):
+    """The weight of a relation, and its reasons; times as they are stored."""
+
+    weight: float | None
+    last_seen: int
+    evidence: int
+    explicit: int
 
 
 class EntityRecord(NamedTuple):

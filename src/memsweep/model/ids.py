@@ -1,10 +1,14 @@
-"""Identifiers: the rule for names that people choose, and the shape of those we make."""
+"""Identifiers: the rule for names that people choose, the shape of those we make, and the kinds of what has them."""
 
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from memsweep.errors import BadInput
+
+ItemKind = Literal["memory", "chunk", "entity", "relation", "segment", "record"]
+"""A record is what the workspace keeps of itself: an event, a plan, a receipt, what something was before."""
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,62}")
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32: nothing that reads like something else

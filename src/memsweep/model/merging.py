@@ -10,25 +10,16 @@ and taking that merge apart gives it back.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from memsweep.model.decay import age_days, faded
 from memsweep.model.frozen import field, frozen
+from memsweep.model.graph_rows import Move, Place, RelationChange, RelationRecord, Source, Strength
 from memsweep.model.times import from_micros
 
-Place = tuple[int, str, int]
 Values = tuple[Any, ...]
-
-
-class Strength(NamedTuple):
-    """The weight of a relation, and its reasons; times as they are stored."""
-
-    weight: float | None
-    last_seen: int
-    evidence: int
-    explicit: int
 
 
 def joined(kept: Strength, other: Strength, edge_rate: float, now: datetime) -> Strength:
@@ -389,3 +380,147 @@ def _end_left(held: HeldRelation, end: str, moves: Iterable[MovedEnd], entities:
             break
         now = move.was
     return None if now in entities else now
+
+
+# Some relations of a graph: read once, given other ends or strengths in memory, and written at the end. Pure.
+
+
+class RelationSet:
+    """Relations by key, and who states them."""
+
+    def __init__(self, relations: Iterable[RelationRecord], sources: Iterable[Source]) -> None:
+        self.relations = {each.key: each for each in relations}
+        self._before = dict(self.relations)
+        self._at: dict[int, set[int]] = defaultdict(set)
+        for each in self.relations.values():
+            self._stand(each)
+        every = self.relations.values()
+        self._places: dict[Place, int] = {each.place: each.key for each in every if each.is_current}
+        self._sources: dict[int, dict[int, bool]] = defaultdict(dict)
+        for relation, memory, lives in sources:
+            self._sources[relation][memory] = lives
+        self._sources_before = {key: dict(memories) for key, memories in self._sources.items()}
+
+    def at(self, entity: int) -> list[int]:
+        """The keys of the relations that begin or end there now, the oldest first."""
+        return sorted(self._at[entity])
+
+    def equal_at(self, relation: RelationRecord, subject: int, target: int) -> int | None:
+        """The current relation that says the same between other ends."""
+        found = self._places.get((subject, relation.kind, target)) if relation.is_current else None
+        return None if found == relation.key else found
+
+    def trash(self, key: int, receipt: int) -> None:
+        self._set(self.relations[key]._replace(trash=receipt))
+
+    def move(self, key: int, subject: int, target: int) -> None:
+        relation = self.relations[key]
+        self._set(relation._replace(subject=subject, object=target, version=relation.version + 1))
+
+    def strengthen(self, key: int, strength: Strength) -> None:
+        self._set(self.relations[key].strengthened(strength))
+
+    def _set(self, after: RelationRecord) -> None:
+        before = self.relations[after.key]
+        if before.is_current and self._places.get(before.place) == after.key:
+            del self._places[before.place]
+        if after.is_current:
+            self._places[after.place] = after.key
+        self.relations[after.key] = after
+        if before.ends != after.ends:
+            for end in before.ends:
+                self._at[end].discard(after.key)
+            self._stand(after)
+
+    def _stand(self, relation: RelationRecord) -> None:
+        for end in relation.ends:
+            self._at[end].add(relation.key)
+
+    def hand_on_sources(self, key: int, to: int) -> list[int]:
+        """Give the sources of one relation to another; return those that are new to it."""
+        mine = self._sources[to]
+        new = sorted(memory for memory in self._sources[key] if memory not in mine)
+        mine |= {memory: self._sources[key][memory] for memory in new}
+        return new
+
+    def stated_by(self, key: int) -> dict[int, bool]:
+        """The memories that state one, and whether each is live."""
+        return dict(self._sources.get(key, {}))
+
+    def drop_source(self, key: int, memory: int) -> None:
+        self._sources[key].pop(memory, None)
+
+    def changes(self) -> Iterator[RelationChange]:
+        """Yield the relations that are not as they were read."""
+        for key in sorted(self.relations):
+            change = self._change(key)
+            if change.before != change.after or change.unstated_by or change.newly_stated_by:
+                yield change
+
+    def _change(self, key: int) -> RelationChange:
+        now, before = self._sources.get(key, {}), self._sources_before.get(key, {})
+        return RelationChange(
+            self._before[key],
+            self.relations[key],
+            tuple(sorted(before.keys() - now.keys())),
+            tuple(Source(key, memory, now[memory]) for memory in sorted(now.keys() - before.keys())),
+        )
+
+
+# A part of an entity that became an entity of its own, and what of it can go back. Pure.
+#
+# A split *stands* until its receipt is undone or purged, as a merge does. Undoing it gives back what it moved, and what
+# came to the new entity since stays there.
+
+
+SPLIT = "split"
+SPLIT_ENDS = ("split subject", "split object")
+SPLIT_MENTION = "split mention"
+SPLIT_NAME = "split name"
+_CERTAIN = 1.0
+
+
+class Parts(NamedTuple):
+    """The two entities of a split."""
+
+    old: int
+    new: int
+
+
+def given_by_split(at: int) -> tuple[Any, ...]:
+    """The strength that naming an entity gives it: somebody has looked at it."""
+    return _CERTAIN, at, int(True), int(False)
+
+
+def places_back(
+    relations: Iterable[RelationRecord], moves: Iterable[Move], new: int, there: Collection[int]
+) -> dict[int, Place]:
+    """Return the old places of relations that a split moved and that are still at `new`; only to ends in `there`."""
+    was: dict[int, dict[str, int | None]] = defaultdict(dict)
+    for move in moves:
+        was[move.a][move.kind] = move.c
+    found = {}
+    for each in relations:
+        wanted = (
+            was[each.key].get(kind) if end == new else None for kind, end in zip(SPLIT_ENDS, each.ends, strict=True)
+        )
+        subject, target = (end if back is None else back for back, end in zip(wanted, each.ends, strict=True))
+        if (subject, target) != each.ends and {subject, target} <= {*there, *each.ends}:
+            found[each.key] = (subject, each.kind, target)
+    return found
+
+
+def clashing(
+    places: Mapping[int, Place], relations: Iterable[RelationRecord], taken: Iterable[RelationRecord]
+) -> dict[int, RelationRecord]:
+    """Of current relations that would go back, those where another says the same by now, and which that is."""
+    there = {each.place: each for each in taken if each.key not in places}
+    found = {}
+    for each in sorted(relations):
+        if each.key not in places or not each.is_current:
+            continue
+        if (other := there.get(places[each.key])) is not None:
+            found[each.key] = other
+        else:
+            there[places[each.key]] = each
+    return found

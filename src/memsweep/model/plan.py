@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from memsweep.model.audit import AuditEvent
 from memsweep.model.contributed import Contributed
+from memsweep.model.decay import Rates
+from memsweep.model.graph_rows import Strength
+from memsweep.model.ids import ItemKind
+from memsweep.model.merging import joined
 from memsweep.model.times import CLOCK_TOLERANCE, iso
-from memsweep.model.vocabulary import ItemKind
 
 Kind = ItemKind
 
@@ -335,3 +339,239 @@ class Selection:
     @property
     def totals(self) -> Totals:
         return Totals(len(self.memories), len(self.chunks), len(self.entities), len(self.relations))
+
+
+# A plan as people look at it: what goes together is one group, and code is sorted by its folders.
+
+
+@dataclass(frozen=True, slots=True)
+class PlanGroup:
+    """An item that a rule named, and what goes only because it does."""
+
+    root: PlanView
+    followers: int = 0
+    first: tuple[PlanView, ...] = ()
+    """Some of these followers."""
+    folder: str | None = None
+    """Of an indexed file, below its root folder; empty for that folder itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """The groups of one folder, on all pages."""
+
+    root: str
+    path: str
+    files: int
+    chunks: int
+    followers: int
+
+
+@dataclass(frozen=True, slots=True)
+class PlanGroups:
+    """A page of groups: first the files by folder and name, then all else in the order of the plan."""
+
+    groups: tuple[PlanGroup, ...]
+    total: int
+    folders: tuple[Folder, ...] = ()
+    """All folders of the plan, in the order of the groups."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The result that a collection by one strategy would have now; nothing is saved."""
+
+    strategy: str
+    totals: Totals
+    """Of what a plan would name; chunks and facts that go along are not counted."""
+    item_count: int = 0
+    protected: int = 0
+    groups: tuple[PlanGroup, ...] = ()
+    """The first ones, in the order of a plan."""
+    warnings: tuple[str, ...] = ()
+    share: float = 0.0
+    workspace_memories: int = 0
+    problem: str = ""
+    """Why nothing can be planned."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDifference:
+    """The items of a later plan that an earlier one did not name, and the other way round."""
+
+    added: tuple[PlanView, ...]
+    gone: tuple[PlanView, ...]
+    added_count: int
+    gone_count: int
+    same_count: int
+
+
+# Receipts as a history: what each did, how much of it is still in the trash, and what has become of it. Pure.
+
+
+State = Literal["applied", "partly undone", "undone", "purged"]
+_COUNTED = Totals.__slots__
+_HOLD_NOTHING = ("unmerge",)
+
+
+class Held(NamedTuple):
+    """The contents of a receipt now."""
+
+    memories: int = 0
+    chunks: int = 0
+    entities: int = 0
+    relations: int = 0
+    segments: int = 0
+    revisions: int = 0
+    stashed: int = 0
+    """Segments in the stash of a context window, which is no trash."""
+    letters: int = 0
+    """Of all texts."""
+
+    @property
+    def items(self) -> int:
+        """The chunks of a memory are no items of their own, but what is alone is."""
+        things = self.memories + self.entities + self.relations + self.segments + self.revisions + self.stashed
+        return things or self.chunks
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReceipt:
+    """A receipt as an engine keeps it."""
+
+    key: int
+    id: str
+    plan_id: str | None
+    action: str
+    strategy: str
+    actor: str
+    created_at: datetime
+    counts: Mapping[str, Any]
+    skipped: int
+    undone_at: datetime | None
+    purged_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptDetails:
+    """An operation that was done, and its state now."""
+
+    id: str
+    plan_id: str | None
+    action: str
+    strategy: str
+    actor: str
+    door: str
+    client: str
+    created_at: datetime
+    state: State
+    totals: Totals
+    skipped: int
+    undone_at: datetime | None = None
+    purged_at: datetime | None = None
+    held: Held = field(default_factory=Held)
+    bytes: int = 0
+    """About what is in the trash: texts, a letter as one byte, and vectors."""
+    days_left: float | None = None
+    """Until a schedule purges it; None where none does, or nothing is left to purge."""
+
+    @property
+    def can_be_undone(self) -> bool:
+        """Return whether something can be brought back; a split holds nothing, and still can be taken back."""
+        return self.state in ("applied", "partly undone") and bool(self.held.items or self.action in _HOLD_NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiptPage:
+    receipts: Sequence[ReceiptDetails]
+    next_cursor: str | None = None
+
+
+def details_of(
+    row: StoredReceipt, held: Held, now: datetime, vector_bytes: int, purge_days: float | None
+) -> ReceiptDetails:
+    door, _, client = row.actor.partition(":")
+    left = None
+    if purge_days is not None and held.items and row.purged_at is None:
+        left = max(0.0, (row.created_at + timedelta(days=purge_days) - now) / timedelta(days=1))
+    totals = totals_of(row)
+    return ReceiptDetails(
+        id=row.id,
+        plan_id=row.plan_id,
+        action=row.action,
+        strategy=row.strategy,
+        actor=row.actor,
+        door=door,
+        client=client,
+        created_at=row.created_at,
+        state=receipt_state(row, totals, held),
+        totals=totals,
+        skipped=row.skipped,
+        undone_at=row.undone_at,
+        purged_at=row.purged_at,
+        held=held,
+        bytes=held.letters + held.chunks * vector_bytes,
+        days_left=left,
+    )
+
+
+def receipt_state(row: StoredReceipt, moved: Totals, held: Held) -> State:
+    """Items can come back one by one, without the receipt being undone; and an undo may leave some behind."""
+    if row.purged_at is not None:
+        return "purged"
+    if row.undone_at is not None:
+        return "partly undone" if held.items else "undone"
+    if (moved.memories > held.memories or moved.entities > held.entities) and not held.revisions:
+        return "partly undone" if held.items else "undone"
+    return "applied"
+
+
+def still_gone(receipts: Iterable[StoredReceipt], held: Mapping[int, Held]) -> Totals:
+    """Return what prunes and deletions took that is in the trash or purged; a merge or an edit takes nothing away."""
+    gone = Totals()
+    for each in receipts:
+        if each.action not in ("prune", "delete"):
+            continue
+        if each.purged_at is None:
+            kept = held.get(each.key, Held())
+            gone = gone.plus(Totals(memories=kept.memories, entities=kept.entities, relations=kept.relations))
+        elif each.undone_at is None:
+            gone = gone.plus(totals_of(each))
+    return gone
+
+
+def totals_of(row: StoredReceipt) -> Totals:
+    return Totals(*(_count_of(row.counts.get(name)) for name in _COUNTED))
+
+
+def _count_of(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+# The context of every change of a workspace: who makes it, and when.
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    actor: str
+    now: datetime
+    rates: Rates = field(default_factory=Rates)
+
+    def join(self, kept: Strength, other: Strength) -> Strength:
+        """Of two facts that are one now, the stronger counts as of this moment."""
+        return joined(kept, other, self.rates.edge, self.now)
+
+    def event(
+        self,
+        action: str,
+        subject: str,
+        counts: Mapping[str, Any] | None = None,
+        reason: str = "",
+        ids: Iterable[str] = (),
+    ) -> AuditEvent:
+        return AuditEvent(self.now, self.actor, action, subject, counts or {}, reason, tuple(ids))
+
+    def counted(
+        self, action: str, subject: str, totals: Totals, reason: str = "", ids: Iterable[str] = ()
+    ) -> AuditEvent:
+        return self.event(action, subject, counts_of(totals, segments=True), reason, ids)

@@ -11,8 +11,8 @@ from memsweep.report.typed import TypedDict
 from memsweep.report.whole_graph import shown_doubt
 
 if TYPE_CHECKING:
+    from memsweep.model.graph import WorkspaceBriefing
     from memsweep.model.search import Passage
-    from memsweep.model.whole_graph import WorkspaceBriefing
 
 _BEGINNING = 240  # characters of a memory
 

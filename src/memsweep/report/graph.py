@@ -11,8 +11,7 @@ from memsweep.report.memory import SecretsMet, secrets_met
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
-    from memsweep.model.graph import Edge, Entity, EntityPage, FactCount, Reinforced, Related
-    from memsweep.model.whole_graph import Doubt
+    from memsweep.model.graph import Doubt, Edge, Entity, EntityPage, FactCount, Reinforced, Related
 
 _MOST_KINDS = 20
 

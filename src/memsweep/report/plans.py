@@ -11,8 +11,7 @@ from memsweep.report.memory import masked
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
-    from memsweep.model.groups import PlanDifference, PlanGroup, PlanGroups, Preview
-    from memsweep.model.plan import PlanView
+    from memsweep.model.plan import PlanDifference, PlanGroup, PlanGroups, PlanView, Preview
 
 
 class GroupsAnswer(TypedDict):

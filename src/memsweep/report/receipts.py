@@ -9,7 +9,7 @@ from memsweep.model.times import iso
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
-    from memsweep.model.receipts import ReceiptDetails, ReceiptPage
+    from memsweep.model.plan import ReceiptDetails, ReceiptPage
 
 _HELD = ("memories", "chunks", "entities", "relations", "segments", "revisions", "stashed")
 

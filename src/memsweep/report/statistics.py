@@ -10,7 +10,7 @@ from memsweep.report.typed import TypedDict
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memsweep.model.code_roots import CodeOverview, CodeRoot
+    from memsweep.model.code import CodeOverview, CodeRoot
     from memsweep.model.counts import Counts
 
 

@@ -13,9 +13,8 @@ from memsweep.report.counts import amount, moved_with_a_way_back
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
-    from memsweep.model.graph import Decayed, Merged, Split
+    from memsweep.model.graph import Decayed, Doubt, Merged, Split
     from memsweep.model.plan import Plan, PlanView, Receipt
-    from memsweep.model.whole_graph import Doubt
 
 SHOWN = 50
 

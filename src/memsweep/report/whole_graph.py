@@ -11,8 +11,18 @@ from memsweep.report.memory import SecretsMet, secrets_met
 from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
-    from memsweep.model.graph import Edge, Entity, GraphBatch, Related
-    from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
+    from memsweep.model.graph import (
+        Briefing,
+        Communities,
+        Doubt,
+        Edge,
+        Entity,
+        Exported,
+        GraphBatch,
+        GraphStatus,
+        Imported,
+        Related,
+    )
 
 _MOST_KINDS = 50
 _MOST_MEMBERS = 20  # of a community

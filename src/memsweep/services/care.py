@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Generic
 
 from memsweep.clock import new_id
 from memsweep.errors import MemsweepError, StoreError
-from memsweep.model.operation import Operation
+from memsweep.model.plan import Operation
 from memsweep.model.text import counted
 from memsweep.operation import SUSPECTS, Mode, operation
 

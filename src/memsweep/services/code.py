@@ -12,8 +12,7 @@ from memsweep.operation import Mode, operation
 
 if TYPE_CHECKING:
     from memsweep.code.index import Progress
-    from memsweep.model.code import IndexResult
-    from memsweep.model.code_roots import CodeOverview
+    from memsweep.model.code import CodeOverview, IndexResult
     from memsweep.services.access import Access
 
 
@@ -83,7 +82,7 @@ class CodeService(Generic[Mode]):
         A run that found nothing changed is only seen in when its folder was verified.
         """
         from memsweep.model.audit import AuditQuery
-        from memsweep.model.code_roots import CodeOverview
+        from memsweep.model.code import CodeOverview
         from memsweep.model.paging import page_size
 
         page_size(runs)

@@ -19,9 +19,23 @@ if TYPE_CHECKING:
     from memsweep.graph.facts import Neighbourhood
     from memsweep.graph.whole_graph import Queried
     from memsweep.model.gate import Gate
-    from memsweep.model.graph import Decayed, Entity, EntityPage, GraphBatch, Merged, Reinforced, Related, Split
+    from memsweep.model.graph import (
+        Briefing,
+        Communities,
+        Decayed,
+        Doubt,
+        Entity,
+        EntityPage,
+        Exported,
+        GraphBatch,
+        GraphStatus,
+        Imported,
+        Merged,
+        Reinforced,
+        Related,
+        Split,
+    )
     from memsweep.model.plan import Plan, Receipt
-    from memsweep.model.whole_graph import Briefing, Communities, Doubt, Exported, GraphStatus, Imported
     from memsweep.services.access import Access
 
     Stored = TypeVar("Stored", Related, Imported)

@@ -9,8 +9,8 @@ from memsweep.model.frozen import replace
 
 if TYPE_CHECKING:
     from memsweep.graph.facts import GraphDependencies
+    from memsweep.model.graph import GraphSurvey
     from memsweep.model.search import HeldBack
-    from memsweep.model.whole_graph import GraphSurvey
     from memsweep.services.access import Access
 
 
@@ -38,6 +38,6 @@ def surveyed_graph_of(access: Access[Any], back: HeldBack | None = None) -> Grap
 
 class _NoGraph:
     def survey(self, *_: object) -> GraphSurvey:
-        from memsweep.model.whole_graph import GraphSurvey
+        from memsweep.model.graph import GraphSurvey
 
         return GraphSurvey((), ())

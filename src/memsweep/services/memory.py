@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from memsweep.collector.update import NewText
     from memsweep.context.service import ContextWindow
     from memsweep.model.counts import Counts
+    from memsweep.model.graph import WorkspaceBriefing
     from memsweep.model.listing import MemoryPage
     from memsweep.model.memory import Memory as StoredMemory
     from memsweep.model.memory import NamedThing, Remembered, Remembering, Stats
     from memsweep.model.plan import Deleted
     from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Passage, SearchMode
-    from memsweep.model.whole_graph import WorkspaceBriefing
     from memsweep.model.window import WindowRow
     from memsweep.services.adopt import AdoptService
     from memsweep.services.care import CareService
@@ -305,8 +305,8 @@ class BaseMemory(Generic[Mode]):
         from memsweep.graph.whole_graph import briefing
         from memsweep.memory.listing import newest_memories
         from memsweep.model.code import CODE_RELATIONS
+        from memsweep.model.graph import WorkspaceBriefing
         from memsweep.model.quarantine import leaving_out
-        from memsweep.model.whole_graph import WorkspaceBriefing
         from memsweep.services.graph_dependencies import surveyed_graph_of
 
         back = self._access.app.untold.held_back(self._access.clock())

@@ -75,7 +75,7 @@ class Projects:
 
     def adopt(self, workspace_id: str = "") -> str:
         """Lead the project to a workspace that was made for it where it was before; which one."""
-        from memsweep.model.operation import Operation
+        from memsweep.model.plan import Operation
 
         project, app = self._here(), self._app
         owner = app.resolver.owner()

@@ -19,9 +19,18 @@ if TYPE_CHECKING:
 
     from memsweep.collector.collect import Safety
     from memsweep.model.audit import AuditEvent, AuditPage, Purged, Tombstone, Trashed
-    from memsweep.model.groups import PlanDifference, PlanGroups, Preview
-    from memsweep.model.plan import Plan, PlanView, Receipt, Undone, Verdict
-    from memsweep.model.receipts import ReceiptDetails, ReceiptPage
+    from memsweep.model.plan import (
+        Plan,
+        PlanDifference,
+        PlanGroups,
+        PlanView,
+        Preview,
+        Receipt,
+        ReceiptDetails,
+        ReceiptPage,
+        Undone,
+        Verdict,
+    )
     from memsweep.services.access import Access
 
 
@@ -166,7 +175,7 @@ class SweepService(Generic[Mode]):
 
     def _receipts(self, limit: int, cursor: str | None, *, holding: bool) -> ReceiptPage:
         from memsweep.collector.receipts import receipts
-        from memsweep.model.receipts import ReceiptPage
+        from memsweep.model.plan import ReceiptPage
 
         store, now, days = self._access.found(), self._access.clock(), self._purge_days()
         if store is None:

@@ -8,8 +8,18 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memsweep.model.code import LISTED, CodeTotals, FileChunk, FileMark, FileWrite, KnownFile, Listing, RunEnd
-from memsweep.model.code_roots import CodeRoot, code_roots
+from memsweep.model.code import (
+    LISTED,
+    CodeRoot,
+    CodeTotals,
+    FileChunk,
+    FileMark,
+    FileWrite,
+    KnownFile,
+    Listing,
+    RunEnd,
+    code_roots,
+)
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import Bin, part
 from memsweep.model.contribution import strength_set
-from memsweep.model.graph_rows import Mention, Move, RelationChange, RelationRecord, Source
-from memsweep.model.merging import Place
-from memsweep.model.splitting import Parts
+from memsweep.model.graph_rows import Mention, Move, Place, RelationChange, RelationRecord, Source
+from memsweep.model.merging import Parts
 from memsweep.store.journals import note_if_any
 from memsweep.store.rows import Find, Rows, SumsBy, Values, Where, is_in, linked
 from memsweep.store.things.graph import MENTION, RELATION, MentionLink, RelationRow, RelationSource

@@ -12,12 +12,20 @@ from typing import Any, NamedTuple, TypeVar
 from memsweep.model.columns import Bin, part
 from memsweep.model.contribution import Contribution
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Edge, Entity, FactCount, NamedEntities, edge_now, entity_now, unknown_entity
+from memsweep.model.graph import (
+    Edge,
+    Entity,
+    FactCount,
+    GraphSurvey,
+    NamedEntities,
+    edge_now,
+    entity_now,
+    unknown_entity,
+)
 from memsweep.model.origin import Origin
 from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.sources import stands_alone
 from memsweep.model.text import name_key
-from memsweep.model.whole_graph import GraphSurvey
 from memsweep.store.changes import Changes
 from memsweep.store.facts import at_either_end
 from memsweep.store.journals import Origins

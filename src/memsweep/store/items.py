@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memsweep.model.columns import Bin, part
-from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.ids import findable
+from memsweep.model.likeness import WordGroups
 from memsweep.model.memory import CODE_SOURCE, last_seen
 from memsweep.model.plan import Kind, Survey
 from memsweep.model.sources import stands_alone

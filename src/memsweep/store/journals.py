@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 from memsweep.model.columns import part
 from memsweep.model.contribution import Contribution, FactState, outcome
-from memsweep.model.memory_act import MemoryAct
 from memsweep.model.origin import Origin, stored_origin
-from memsweep.model.revision import Revision
+from memsweep.model.revision import MemoryAct, Revision
 from memsweep.store.rows import Rows, Values, Where, is_in
 from memsweep.store.things.graph import RELATION, EntityRow, RelationRow
 from memsweep.store.things.memories import MEMORY, MemoryRow, OriginRow

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from memsweep.model.graph_rows import Mention, Move
-from memsweep.model.memory_act import Mentioned
+from memsweep.model.revision import Mentioned
 from memsweep.model.superseding import Pair
 from memsweep.store.facts import OwnedMention
 from memsweep.store.journals import MemoryActs

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from memsweep.model.columns import part
 from memsweep.model.ids import findable
-from memsweep.model.plan import PlanItem, Totals, counts_of
-from memsweep.model.receipts import Held, StoredReceipt
+from memsweep.model.plan import Held, PlanItem, StoredReceipt, Totals, counts_of
 from memsweep.model.revision import Revision
 from memsweep.store.rows import Find, Rows, SumsBy, Values, Where
 from memsweep.store.texts import tombstoned

@@ -7,8 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.model.memory import MemoryDraft, NewMemory
-from memsweep.model.memory_act import AGAIN, MemoryAct, Mentioned, Place, first_said, now_said, said_again
-from memsweep.model.revision import MemoryText
+from memsweep.model.revision import AGAIN, MemoryAct, MemoryText, Mentioned, Place, first_said, now_said, said_again
 from memsweep.model.times import to_micros
 from memsweep.store.memory_acts import MemoryActRows
 from memsweep.store.rows import Rows

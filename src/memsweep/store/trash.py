@@ -13,8 +13,8 @@ from typing import NamedTuple
 from memsweep.model.contribution import Contribution
 from memsweep.model.graph_rows import Alias
 from memsweep.model.ids import findable
-from memsweep.model.memory_act import MemoryAct
 from memsweep.model.plan import Selection
+from memsweep.model.revision import MemoryAct
 from memsweep.store.rows import Find, Rows, Values, Where
 from memsweep.store.things.collected import PlanItemRow, PlanRow
 from memsweep.store.things.graph import EntityRow, NameSeen, RelationRow

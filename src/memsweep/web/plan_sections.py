@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from memsweep.model.groups import Folder, PlanGroup, PlanGroups
-from memsweep.model.plan import PlanView
+from memsweep.model.plan import Folder, PlanGroup, PlanGroups, PlanView
 from memsweep.report.collector import why
 
 NOUNS = {

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from memsweep.errors import BadInput
 from memsweep.graph.exchange import graphml, plain
 from memsweep.graph.exchange.records import Record, dump_of, entity_record, relation_record
-from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
+from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphDump
 
 # Cypher: one CREATE a line for each entity and each relation, which Neo4j and FalkorDB take. Text is written as JSON
 # writes it, which Cypher reads the same way. Only such files are read again: this is no Cypher engine.

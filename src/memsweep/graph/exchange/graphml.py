@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from memsweep.errors import BadInput
 from memsweep.graph.exchange.records import Record, dump_of, entity_record, relation_record
-from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
+from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphDump
 
 _SPACE = "http://graphml.graphdrawing.org/xmlns"
 _TYPES = {

@@ -9,7 +9,7 @@ from typing import Any
 
 from memsweep.errors import BadInput
 from memsweep.graph.exchange.records import dump_of, entity_record, relation_record
-from memsweep.model.whole_graph import GraphDump
+from memsweep.model.graph import GraphDump
 
 FORMAT = "memsweep-graph"
 VERSION = 1

@@ -15,10 +15,10 @@ from typing import Any
 
 from memsweep.errors import BadInput
 from memsweep.model.checks import fitting, flag, share
+from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphDump
 from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.text import check_text
 from memsweep.model.times import iso, parse_time
-from memsweep.model.whole_graph import ExportedEntity, ExportedRelation, GraphDump
 
 Record = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from memsweep.model.memory_act import Mentioned, mentioned_in
+from memsweep.model.revision import Mentioned, mentioned_in
 from memsweep.store.falkor import memory_act_cypher as own
 from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import Transaction

@@ -11,12 +11,11 @@ from typing import Any, TypeVar
 from memsweep.model.columns import decoder
 from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Entity, NamedEntities, edges_now, entity_now
+from memsweep.model.graph import Entity, GraphSurvey, NamedEntities, edges_now, entity_now
 from memsweep.model.listing import ListedMemory, ListFilters
 from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, vector_bytes
-from memsweep.model.memory_act import stated_in
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.revision import MemoryText
+from memsweep.model.revision import MemoryText, stated_in
 from memsweep.model.search import (
     Candidate,
     FactWords,
@@ -30,7 +29,6 @@ from memsweep.model.search import (
 )
 from memsweep.model.text import name_key
 from memsweep.model.times import moment_or_none, to_micros
-from memsweep.model.whole_graph import GraphSurvey
 from memsweep.store.falkor import (
     candidates,
     cypher,

@@ -24,7 +24,7 @@ from memsweep.model.memory import (
     Remembered,
     StatedIn,
 )
-from memsweep.model.memory_act import Place
+from memsweep.model.revision import Place
 from memsweep.model.stating import stated
 from memsweep.model.stored import to_json
 from memsweep.model.text import content_hash, name_key

@@ -348,7 +348,7 @@ WORKSPACE_MIGRATIONS: tuple[str, ...] = (
     create index relation_told on relation (relation)
         where trash is null and relation_key not in ('calls', 'defines', 'imports', 'inherits');
     """,
-    # Who said a memory again or updated it, act by act; see `memsweep.model.memory_act`.
+    # Who said a memory again or updated it, act by act; see `memsweep.model.revision`.
     """
     create table memory_act (
         id integer primary key autoincrement,

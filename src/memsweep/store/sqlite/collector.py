@@ -14,8 +14,8 @@ import apsw
 
 from memsweep.errors import StoreBusy, StoreError
 from memsweep.model.audit import AuditEvent, AuditQuery, Trashed
-from memsweep.model.distinctive_words import WordGroups
 from memsweep.model.ids import findable
+from memsweep.model.likeness import WordGroups
 from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import Origin
 from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of

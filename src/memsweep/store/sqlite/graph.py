@@ -8,9 +8,8 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from memsweep.model.decay import Rates
-from memsweep.model.graph import Entity, NamedEntities, edges_now, entity_now
+from memsweep.model.graph import Entity, GraphSurvey, NamedEntities, edges_now, entity_now
 from memsweep.model.text import name_key
-from memsweep.model.whole_graph import GraphSurvey
 from memsweep.store.file.connect import Pool, one
 from memsweep.store.graph import Graph
 from memsweep.store.rows import Rows

@@ -29,9 +29,8 @@ from memsweep.model.memory import (
     Remembered,
     StatedIn,
 )
-from memsweep.model.memory_act import Mentioned, Place, mentioned_in, stated_in
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.revision import MemoryText, Piece
+from memsweep.model.revision import MemoryText, Mentioned, Piece, Place, mentioned_in, stated_in
 from memsweep.model.stating import stated
 from memsweep.model.stored import to_json
 from memsweep.model.superseding import Older

@@ -10,8 +10,8 @@ from typing import Annotated, Any, NamedTuple, get_args
 from memsweep.model import columns as c
 from memsweep.model import forms as f
 from memsweep.model.columns import declare
+from memsweep.model.ids import ItemKind
 from memsweep.model.plan import evidence_text
-from memsweep.model.vocabulary import ItemKind
 
 
 class PlanRow(NamedTuple):

@@ -5,11 +5,10 @@ from typing import Annotated, NamedTuple
 from memsweep.model import columns as c
 from memsweep.model import forms as f
 from memsweep.model.columns import declare
-from memsweep.model.memory_act import MemoryAct
 from memsweep.model.memory_row import MEMORY as MEMORY
 from memsweep.model.memory_row import MemoryRow as MemoryRow
 from memsweep.model.origin import TIERS
-from memsweep.model.revision import Revision
+from memsweep.model.revision import MemoryAct, Revision
 from memsweep.model.superseding import Bases, Pair, bases_from, bases_text
 
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from starlette.responses import Response
 
 from memsweep.errors import BadInput
-from memsweep.model.groups import Preview
-from memsweep.model.plan import Receipt
+from memsweep.model.plan import Preview, Receipt
 from memsweep.model.strategies import SECRETS
 from memsweep.report.counts import amount
 from memsweep.report.memory import places

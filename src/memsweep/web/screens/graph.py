@@ -8,7 +8,7 @@ from memsweep.errors import BadInput, NotFound
 from memsweep.graph.facts import Neighbourhood
 from memsweep.model.audit import AuditEvent
 from memsweep.model.graph import Edge, Entity, Split
-from memsweep.model.receipts import ReceiptDetails
+from memsweep.model.plan import ReceiptDetails
 from memsweep.web.events import event_lines
 from memsweep.web.graph_picture import MOST_NODES, draw
 from memsweep.web.screen import Call, Screen

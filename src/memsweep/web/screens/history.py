@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.responses import Response
 
-from memsweep.model.receipts import ReceiptDetails
+from memsweep.model.plan import ReceiptDetails
 from memsweep.model.text import counted
 from memsweep.report.counts import amount
 from memsweep.web.events import EventLine, event_lines

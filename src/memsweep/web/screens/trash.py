@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from memsweep.errors import BadInput, Unconfirmed
 from memsweep.model.audit import Trashed
-from memsweep.model.receipts import ReceiptDetails
+from memsweep.model.plan import ReceiptDetails
 from memsweep.report.counts import amount
 from memsweep.web.screen import Call, Screen
 
