@@ -94,6 +94,56 @@ class Taken:
     names: tuple[str, ...] | None = None
 
 
+_ID = re.compile(r"\b(?:mem|ent|rel|seg)_[0-9a-z]{12}\b")
+_CALLED = {
+    "mem": """
+        select id as item, text from memory union select item, before ->> 'text' from revision where kind = 'memory'
+        union select memory.id, path from code_file join memory on memory.id = code_file.memory""",
+    "ent": "select id as item, name from entity union select entity, name from alias",
+    "rel": "select relation.id as item, json_array(a.name, relation_key, b.name) from relation "
+    "join entity as a on a.id = subject join entity as b on b.id = object",
+}
+"""By the letters that ids begin with: how the things are called in `VIEWS`."""
+_TABLE = {"mem": "memory", "ent": "entity", "rel": "relation"}
+
+
+@dataclass
+class Named:
+    """Things that answers have named as standing in the way, by what they are called in `VIEWS`."""
+
+    texts: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    facts: set[tuple[str, ...]] = field(default_factory=set)
+    segments: set[str] = field(default_factory=set)
+
+    def with_what_hangs_on_it(self, *states: State) -> "Named":
+        """With all that a memory mentions and states, which comes and goes with it."""
+        mentions = {row for state in states for row in state["mentions"]}
+        statements = {row for state in states for row in state["statements"]}
+        names = self.names | {row[2] for row in mentions if row[0] in self.texts}
+        facts = self.facts | {row[:3] for row in statements if row[3] in self.texts}
+        return Named(self.texts, names, facts, self.segments)
+
+    def explains(self, view: str, row: tuple[Any, ...]) -> bool:
+        """Return whether a row of a view is about something that was named."""
+        match view:
+            case "entities":
+                return row[0] in self.names
+            case "relations" | "statements":
+                return row[:3] in self.facts or bool({row[0], row[2]} & self.names)
+            case "mentions":
+                return row[0] in self.texts or row[2] in self.names
+            case "names":
+                return bool({*row} & self.names)
+            case "segments":
+                return row[1] in self.segments
+            case "windows":
+                return bool(self.segments)
+            case "order":
+                return any(text in (row[1] or "") for text in self.texts)
+        return bool({*row} & self.texts)
+
+
 @dataclass
 class World:
     """A workspace of its own, and a folder."""
@@ -119,6 +169,26 @@ class World:
 
     def labelled(self, uid: str) -> str:
         return next((label for label, own in self.ids.items() if own == uid), uid)
+
+    def named(self, conflicts: Iterable[tuple[str, str]], named: Named) -> None:
+        """Add what conflicts name, in the place of what comes back or in its reason."""
+        ids = {uid for said in conflicts for uid in (said[0], *_ID.findall(said[1]))}
+        with store_files.into(self.memory) as db:
+            for uid in ids:
+                kind = uid.partition("_")[0]
+                if kind not in _CALLED or "_" not in uid:
+                    named.segments |= {text for (text,) in db.execute("select text from segment where uid = ?", (uid,))}
+                    continue
+                query = f"""select called.* from ({_CALLED[kind]}) as called join {_TABLE[kind]} as thing
+                    on thing.id = called.item where thing.uid = ?"""
+                said = {row[1] for row in db.execute(query, (uid,)) if row[1]}
+                match kind:
+                    case "mem":
+                        named.texts |= {_unnumbered([text])[0] for text in said}
+                    case "ent":
+                        named.names |= {_unnumbered([name])[0] for name in said}
+                    case "rel":
+                        named.facts |= {_unnumbered(json.loads(fact)) for fact in said}
 
     def state(self) -> State:
         with store_files.into(self.memory) as db:

@@ -13,6 +13,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, cached_property
@@ -30,6 +31,7 @@ from tests.faults.pair_world import (
     DOCTOR,
     VIEWS,
     Made,
+    Named,
     NotComparable,
     NotDone,
     State,
@@ -144,6 +146,7 @@ class History:
         self.counts: Counter[str] = Counter(histories=1)
         self.log: list[str] = []
         self.told: list[str] = []
+        self.named = Named()
         self.wrong: list[str] = []
 
     def run(self) -> dict[str, Any]:
@@ -152,14 +155,14 @@ class History:
             waiting = [each for each in done if each.receipt]
             self.chance.shuffle(waiting)
             standing = {each.number for each in done}
-            looked_at: list[tuple[frozenset[int], State, int]] = []
+            looked_at: list[tuple[frozenset[int], State, Named]] = []
             for number, each in enumerate(waiting):
                 self.campaign.clock[0] = BEGIN + timedelta(hours=20 + number)
                 if self._undo(w, each):
                     standing -= {each.number}
-                looked_at.append((frozenset(standing), w.state(), len(self.told)))
-        for kept, state, told in looked_at:
-            self._compare([each for each in done if each.number in kept], state, told)
+                looked_at.append((frozenset(standing), w.state(), deepcopy(self.named)))
+        for kept, state, named in looked_at:
+            self._compare([each for each in done if each.number in kept], state, named)
         return {**self.counts, "violations": [f"{said}\n    after {'; '.join(self.log)}" for said in self.wrong]}
 
     def _do(self, w: World, wanted: Any) -> Iterator[Done]:
@@ -186,23 +189,26 @@ class History:
             self.log.append(f"undo {done.name} was refused: {error.message} {error.hint}")
             return False
         self.counts["undos"] += 1
+        if said.conflicts:
+            w.named(said.conflicts, self.named)
         self.told += [f"{w.labelled(uid)}: {why}" for uid, why in said.conflicts]
         named = f" ({'; '.join(self.told)})" if said.conflicts else ""
         self.log.append(f"undo {done.name}{named}")
         return True
 
-    def _compare(self, standing: Collection[Done], state: State, told: int) -> None:
+    def _compare(self, standing: Collection[Done], state: State, named: Named) -> None:
+        """What differs must be what a conflict named, or hang on it."""
         wanted = self._only(standing) if standing else self.campaign.untouched
         if wanted is None:
             self.counts["not_comparable"] += 1
             wanted = state | {DOCTOR: self.campaign.untouched[DOCTOR]}
-        found = list(differences(state, wanted))
         self.counts["compared"] += 1
-        if found and told and not any(said.startswith(DOCTOR) for said in found):
-            self.counts["named_conflicts"] += 1
-        elif found:
+        unnamed = list(differences(state, wanted, named.with_what_hangs_on_it(state, wanted)))
+        if unnamed:
             names = ", ".join(each.name for each in standing) or "nothing"
-            self.wrong.append(f"with {names}: {'; '.join(found)}")
+            self.wrong.append(f"with {names}: {'; '.join(unnamed)}")
+        elif any(state[name] != wanted[name] for name in state):
+            self.counts["named_conflicts"] += 1
 
     def _only(self, standing: Collection[Done]) -> State | None:
         """A workspace in which nothing else was done; None if that cannot be done without the others."""
@@ -222,11 +228,12 @@ class History:
             return w.state()
 
 
-def differences(found: Mapping[str, Counter[Any]], wanted: Mapping[str, Counter[Any]]) -> Iterator[str]:
+def differences(found: Mapping[str, Counter[Any]], wanted: Mapping[str, Counter[Any]], named: Named) -> Iterator[str]:
+    """Yield what differs and was not named."""
     for name in (*VIEWS, DOCTOR):
         for sign, rows in (("too many", found[name] - wanted[name]), ("missing", wanted[name] - found[name])):
-            if rows:
-                yield f"{name} {sign}: {[tuple(_short(part) for part in row) for row in list(rows)[:3]]}"
+            if unnamed := [row for row in rows if not named.explains(name, row)]:
+                yield f"{name} {sign}: {[tuple(_short(part) for part in row) for row in unnamed[:3]]}"
 
 
 def _short(part: Any) -> Any:

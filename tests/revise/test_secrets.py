@@ -187,6 +187,42 @@ def test_a_secret_comes_back_where_a_retraction_has_given_back_its_redacted_text
     assert sound(careless)
 
 
+EVIL = Origin("mcp", "cursor", "1.0", "ses_evil", "update_memory", "agent")
+
+
+def test_what_was_updated_since_comes_back_with_its_secret(careless: Memory) -> None:
+    """The redaction is undone while a retraction has given back the redacted text, which the update still holds."""
+    told = f"Ada keeps the key {AWS}."
+    memory_id = careless.remember(told, tags=[AWS, "ops"], metadata={"key": AWS}).memory_id
+    redaction = careless.sweep.prune("secrets", confirm=True)
+    with called_by(EVIL):
+        update = careless.update(memory_id, text="Ada keeps the key in the vault.", tags=["clean"]).receipt_id
+    taken = careless.sweep.prune("origin", origin={"session": "ses_evil"}, confirm=True, allow_large=True)
+    assert update is not None
+    for receipt in (redaction.id, taken.id, update):
+        assert careless.sweep.undo(receipt).conflicts == ()
+    found = careless.get(memory_id)
+    assert (found.text, found.tags, found.metadata) == (told, (AWS, "ops"), {"key": AWS})
+    assert careless.search(AWS).hits[0].passage.memory_id == memory_id
+    assert sound(careless)
+
+
+def test_an_earlier_text_that_others_gave_back_comes_back_with_its_secret(careless: Memory) -> None:
+    """The same, but the redacted text was not that of the memory when it was redacted."""
+    told = f"Ada keeps the key {AWS}."
+    memory_id = careless.remember(told).memory_id
+    with called_by(EVIL):
+        careless.update(memory_id, text="Ada keeps the key in the vault.")
+    redaction = careless.sweep.prune("secrets", confirm=True)
+    careless.sweep.prune("origin", origin={"session": "ses_evil"}, confirm=True, allow_large=True)
+    update = careless.update(memory_id, text="Ada keeps the key in the drawer.").receipt_id
+    assert update is not None
+    for receipt in (redaction.id, update):
+        assert careless.sweep.undo(receipt).conflicts == ()
+    assert careless.get(memory_id).text == told
+    assert sound(careless)
+
+
 def test_what_changed_since_the_plan_is_left_alone(careless: Memory) -> None:
     one = careless.remember(f"The key is {AWS}.").memory_id
     two = careless.remember(f"Another one, {AWS}.").memory_id

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.collector.chunk_moves import follow, noted
@@ -11,7 +11,9 @@ from memsweep.collector.earlier_texts import ComingBack, Embed, renewed
 from memsweep.model.graph_rows import Alias, Move, RelationChange, Source
 from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import (
+    KEPT_VALUES,
     MEMORY,
+    MemoryAct,
     MemoryText,
     Piece,
     Revision,
@@ -20,11 +22,17 @@ from memsweep.model.revision import (
     is_as_left,
     is_redaction,
     is_retraction,
+    left_as,
     model_before,
     pieces_before,
     state_of,
     text_before,
+    values_of,
+    whole_again,
+    with_pieces_of,
+    with_values,
 )
+from memsweep.model.text import content_hash
 from memsweep.model.times import to_micros
 from memsweep.store.records import KINDS, Record, digest_of
 
@@ -52,8 +60,17 @@ class RecordsBack:
         self._spent = [each.key for each in revisions if each.kind in (MOVE, DESCRIPTION)]
         self.description = self._description_back([each for each in revisions if each.kind == DESCRIPTION])
         self._back: list[Revision] = []
+        self._now: dict[int, Record] = {}
+        """Earlier texts as they are, by revision."""
         for kind in KINDS:
             self._pick(kind, [each for each in revisions if each.kind == kind])
+
+    def earlier_texts(self) -> Iterator[tuple[int, Mapping[str, Any], Mapping[str, Any]]]:
+        """Yield revisions that come back whole, by key: what the redaction left of their values, and what they were."""
+        for each in self._back:
+            if each.kind == "revision":
+                masked, whole = self._now[each.item].values["before"], each.before["values"]["before"]
+                yield each.item, {name: masked[name] for name in masked.keys() & KEPT_VALUES}, whole
 
     @property
     def count(self) -> int:
@@ -93,6 +110,8 @@ class RecordsBack:
                 self.conflicts += [(each.before["id"], why)] if kind in PEOPLES else []
             else:
                 self._back.append(each)
+                if kind == "revision":
+                    self._now[each.item] = rows[each.item]
 
     def _objection(self, revision: Revision, row: Record | None) -> str:
         if row is None:
@@ -137,6 +156,68 @@ class _Back(NamedTuple):
         return text_before(self.now, self.revision.before)
 
 
+class _WholeAgain(NamedTuple):
+    """A form of a memory that a redaction left, and what it is again without the redaction."""
+
+    memory: int
+    since: int
+    """The revision of the redaction: what is older was redacted itself, and comes back by itself."""
+    masked: Mapping[str, Any]
+    whole: Mapping[str, Any]
+
+
+class HistorySince:
+    """The history of memories since a redaction that is undone; decided when it is made.
+
+    Earlier texts and acts that say the redacted form say the form before, as if nobody had redacted it.
+    """
+
+    def __init__(self, tx: Changes, receipt: int, found: Sequence[_WholeAgain], given_back: Collection[int]) -> None:
+        """`given_back` are the acts that the receipt itself has redacted."""
+        memories = {each.memory for each in found}
+        rows = tx.texts.at(memories) if found else {}
+        revisions = tx.revisions.of_items(MEMORY, memories) if found else []
+        acts = tx.acts.of_memories(memories) if found else []
+        self._revisions: dict[int, Mapping[str, Any]] = {}
+        self._said: dict[int, Mapping[str, Any]] = {}
+        for each in found:
+            if each.memory not in rows:
+                continue
+            later = [row for row in revisions if row.item == each.memory and row.receipt != receipt]
+            forms = [rows[each.memory], *(with_values(rows[each.memory], row.before) for row in later)]
+            self._revise(each, [row for row in later if row.key > each.since], forms)
+            self._say(each, [act for act in acts if act.memory == each.memory and act.key not in given_back])
+
+    def write(self, tx: Changes) -> None:
+        tx.records.write("revision", [(key, {"before": before}) for key, before in self._revisions.items()])
+        tx.records.write("memory_act", [(key, {"said": said}) for key, said in self._said.items()])
+
+    def _revise(self, each: _WholeAgain, later: Iterable[Revision], forms: Iterable[MemoryText]) -> None:
+        for row in later:
+            now = dict(self._revisions.get(row.key, row.before))
+            changed = whole_again(now, each.masked, each.whole)
+            if changed["text"] != now["text"]:
+                changed = with_pieces_of(changed, each.whole)
+            for form in forms:
+                whole = with_values(form, whole_again(values_of(form), each.masked, each.whole))
+                if whole != form and is_as_left(form, row.before):
+                    changed = left_as(whole, changed)
+            if changed != now:
+                self._revisions[row.key] = changed
+
+    def _say(self, each: _WholeAgain, acts: Iterable[MemoryAct]) -> None:
+        masked, whole = _hashed(each.masked), _hashed(each.whole)
+        for act in acts:
+            now = self._said.get(act.key, act.said)
+            if (changed := whole_again(now, masked, whole)) != now:
+                self._said[act.key] = changed
+
+
+def _hashed(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of a memory as its acts say them."""
+    return {**values, "text": content_hash(values["text"]).hex()}
+
+
 class RevertEdits:
     """The undo of a receipt's revisions, decided when it is made; the rest is left alone and said."""
 
@@ -156,6 +237,8 @@ class RevertEdits:
         self._redactions = tx.revisions.of_items("revision", [each.revision.key for each in updates]) if updates else []
         self._handed_on = [each for back in updates for each in self._hand_on(back)]
         self._restated: list[RelationChange] = []
+        acts = {each.item for each in revisions if each.kind == "memory_act"}
+        self._since = HistorySince(tx, receipt, list(self._whole_again(taken)), acts)
 
     @property
     def count(self) -> int:
@@ -194,11 +277,22 @@ class RevertEdits:
             if not each.is_redaction
         )
         self._records.write(tx)
+        self._since.write(tx)
         tx.trash.restore(Selection(entities=self._entities.returning))
         for each in self._back:
             pieces = None if each.pieces is None else self._written(each, each.pieces)
             follow(tx, pieces or (), tx.texts.write(each.after, pieces))
         tx.relations.write(self._restated)
+
+    def _whole_again(self, taken: Collection[Revision]) -> Iterator[_WholeAgain]:
+        """Yield the memories and the earlier texts that are without their redaction again."""
+        for back in self._back:
+            if back.is_redaction and back.revision in taken:
+                whole = {**back.revision.before, **values_of(back.after)}
+                yield _WholeAgain(back.now.key, back.revision.key, values_of(back.now), whole)
+        for item, masked, original in self._records.earlier_texts():
+            if (found := self._tx.items.find(original["id"])) is not None:
+                yield _WholeAgain(found[1], item, masked, original)
 
     def _given_meanwhile(self, revisions: Sequence[Revision]) -> Iterator[Revision]:
         """Yield redactions of earlier forms as those of the memories that say these forms by their acts."""

@@ -24,7 +24,8 @@ from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 
 MEMORY = "memory"
-_VALUES = tuple(name for name, column in MEMORY_ROW.columns.items() if column.kept)
+KEPT_VALUES = tuple(name for name, column in MEMORY_ROW.columns.items() if column.kept)
+"""The values of a memory that a revision keeps."""
 
 
 class Piece(NamedTuple):
@@ -140,10 +141,10 @@ def before_of(
     states: Collection[int] = (),
 ) -> dict[str, Any]:
     """A memory as a revision keeps it: with its chunks, if they change, and with what it no longer states then."""
-    changed = [name for name in _VALUES if getattr(memory, name) != getattr(after, name)]
+    changed = [name for name in KEPT_VALUES if getattr(memory, name) != getattr(after, name)]
     return {
         "id": memory.id,
-        **{name: getattr(memory, name) for name in _VALUES},
+        **{name: getattr(memory, name) for name in KEPT_VALUES},
         "updated_at": memory.updated_at,
         "origin": memory.origin,
         "changed": changed,
@@ -170,6 +171,37 @@ def as_retraction(before: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_retraction(before: Mapping[str, Any]) -> bool:
     return bool(before.get("retracted"))
+
+
+def values_of(memory: MemoryText) -> dict[str, Any]:
+    """Return what a revision would keep of a memory, as it keeps it."""
+    values = {name: getattr(memory, name) for name in KEPT_VALUES}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def with_values(memory: MemoryText, said: Mapping[str, Any]) -> MemoryText:
+    """Return a memory with the values that a revision keeps, as they are kept."""
+    kept = {name: said[name] for name in KEPT_VALUES if name in said}
+    values: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in kept.items()}
+    return memory._replace(**values)
+
+
+def whole_again(said: Mapping[str, Any], masked: Mapping[str, Any], whole: Mapping[str, Any]) -> dict[str, Any]:
+    """Return values of a memory, of which those that a redaction left are what they were before it."""
+    return {name: whole[name] if name in masked and value == masked[name] else value for name, value in said.items()}
+
+
+def with_pieces_of(later: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a revision with the chunks that an earlier one keeps, which mention what its own mention."""
+    there, were = pieces_before(later), pieces_before(earlier)
+    if there is None or were is None:
+        return dict(later)
+    if len(there) == len(were):
+        were = [
+            was._replace(entities=now.entities, handed_in=now.handed_in, noted=now.noted)
+            for was, now in zip(were, there, strict=True)
+        ]
+    return {**later, "pieces": [_kept(piece) for piece in were], "model": earlier["model"]}
 
 
 def left_as(after: MemoryText, before: Mapping[str, Any]) -> dict[str, Any]:
