@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from memsweep.model.origin import Origin
 from memsweep.store.sqlite.collector import SqliteChanges, SqliteCollector
 from memsweep.store.sqlite.graph import SqliteGraph
 from tests.faults.merges import run
 
 READS = {
-    "rows": {"ask", "find"},
+    "rows": {"ask", "find", "told"},
     "receipts": {"get", "at", "not_purged", "since", "held"},
     "trash": {"find", "held_by", "holders", "memories_of", "clashes", "chunks_of", "chunks_with", "named_by_plans",
               "still_there"},
@@ -23,7 +22,7 @@ READS = {
               "stated_by", "sources", "around", "relations_at", "superseded"},
     "plans": {"get", "items", "keys"},
     "revisions": {"of_receipts", "of_items"},
-    "records": {"page", "at", "aliases", "names_seen"},
+    "records": {"page", "at", "aliases", "names_seen", "description"},
     "texts": {"model", "at", "page", "pieces", "since", "duplicate_of", "tombstoned"},
     "tombstones": set(),
     "segments": {"clashing", "unpinned", "held_by", "stashed_by", "summaries", "taken_since"},
@@ -32,7 +31,8 @@ READS = {
                   "needed_by"},
     "mentions": {"of", "owners", "shared", "in_memories", "count", "needed_by"},
     "moves": {"targets", "splits", "of"},
-    "origins": {"known", "memories", "relations", "entities", "segments", "acts", "journal", "facts", "taken_back_by"},
+    "origins": {"known", "memories", "relations", "entities", "segments", "acts", "journal", "facts", "taken_back_by",
+                "key_of"},
     "acts": {"of_origins", "of_memories", "taken_back_by", "of_receipt", "mentions", "own_mentions", "mentioned_by",
              "links"},
     "aliases": {"at"},
@@ -49,9 +49,6 @@ class Watched:
     def audit(self, event: Any) -> None:
         self.written = "audit"
         self._real.audit(event)
-
-    def origin_key(self, origin: Origin) -> int | None:
-        return self._real.origin_key(origin)
 
     def let_go(self, before: datetime, most: int) -> None:
         self.written = "let_go"

@@ -107,7 +107,7 @@ def update(
             old = noted(tx, tx.texts.pieces([key]))[key]
         totals = Totals(memories=1, relations=len(lost.gone))
         known, first = acts_before(tx.acts, before, before.content_hash.hex())
-        origin_key = tx.texts.origin_key(origin)
+        origin_key = tx.origins.key_of(origin)
         receipt = tx.receipts.add(NewReceipt(receipt_id, "update", "update", doing.actor, doing.now, totals=totals))
         kept = before_of(before, after, old, tx.texts.model(), lost.keys)
         tx.revisions.add([Revision(receipt, MEMORY, key, to_micros(doing.now), kept)])
@@ -151,7 +151,7 @@ def _write(tx: Changes, after: MemoryText, new: NewText | None, old: Sequence[Pi
     # A text is whose it is now, so that nobody speaks in another's name.
     chunks = tx.texts.write(after._replace(origin=origin), pieces)
     texts = {chunk: piece.text for chunk, piece in zip(chunks, pieces, strict=True)}
-    return tx.texts.name(after.key, texts, new.named)
+    return tx.texts.name(after.key, texts, new.named, origin)
 
 
 def _in_place_of(old: Sequence[Piece], new: Sequence[Piece]) -> list[Piece]:

@@ -126,7 +126,7 @@ def relate(tools: GraphDependencies, batch: GraphBatch) -> Related:
     """Create or strengthen, all of it or nothing."""
     doing = tools.operation()
     with tools.store.changing() as tx:
-        done = relating.relate(tx, batch, doing, tools.new_id, tx.origin_key(tools.origin))
+        done = relating.relate(tx, batch, doing, tools.new_id, tx.origins.key_of(tools.origin))
         if (event := done.event(doing.now, tools.actor)) is not None:
             tx.audit(event)
     return done
@@ -150,7 +150,7 @@ def reinforce(
     said = (from_entity, relation, to_entity, kind, amount)
     asked = Reinforcement(*said, tools.rates.edge, tools.clock(), tools.actor, reason, tools.origin)
     with tools.store.changing() as tx:
-        done = relating.reinforce(tx, asked, tx.origin_key(asked.origin))
+        done = relating.reinforce(tx, asked, tx.origins.key_of(asked.origin))
         tx.audit(asked.event(done.id))
     return done
 

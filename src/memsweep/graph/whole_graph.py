@@ -132,7 +132,7 @@ def read_graph(text: str, format: str | None, now: datetime) -> GraphDump:
 def load(tools: GraphDependencies, dump: GraphDump) -> Imported:
     doing = tools.operation()
     with tools.store.changing() as tx:
-        return carrying.load(tx, dump, doing, tools.new_id, tx.origin_key(tools.origin.through("import")))
+        return carrying.load(tx, dump, doing, tools.new_id, tx.origins.key_of(tools.origin.through("import")))
 
 
 def export(tools: GraphDependencies, path: str | os.PathLike[str], format: str | None, *, force: bool) -> Exported:

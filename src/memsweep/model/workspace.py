@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime
+from functools import lru_cache
 
 from memsweep.model.frozen import frozen
+from memsweep.model.stored import to_json
 
 
 @frozen
@@ -27,3 +30,14 @@ class EmbeddingModel:
 
     name: str
     dimension: int
+
+
+@lru_cache
+def model_from(stored: str | None) -> EmbeddingModel | None:
+    """Return the model that a workspace says its vectors are of; None before the first one."""
+    return None if stored is None else EmbeddingModel(**json.loads(stored))
+
+
+def model_text(model: EmbeddingModel) -> str:
+    """Return a model as a workspace says it."""
+    return to_json({"name": model.name, "dimension": model.dimension})

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
-from memsweep.model.origin import Origin
+from memsweep.store.audit_rows import log
 from memsweep.store.facts import Mentions, Moves, Relations
 from memsweep.store.items import Items
 from memsweep.store.journals import Origins, Revisions
@@ -41,10 +41,10 @@ class WorkspaceReads:
 
     items: Items
     texts: Texts
-    records: Records
 
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
+        self.records = Records(rows)
         self.plans = Plans(rows)
         self.receipts = Receipts(rows)
         self.revisions = Revisions(rows)
@@ -75,9 +75,5 @@ class Changes(WorkspaceReads):
         backups and imports.
         """
 
-    @abstractmethod
-    def origin_key(self, origin: Origin) -> int | None:
-        """Return what rows refer to an origin by, which is stored once; nothing for one that is not known."""
-
-    @abstractmethod
-    def audit(self, event: AuditEvent) -> None: ...
+    def audit(self, event: AuditEvent) -> None:
+        log(self.rows, event)

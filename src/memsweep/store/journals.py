@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from memsweep.model.columns import part
 from memsweep.model.contribution import Contribution, FactState, outcome
-from memsweep.model.origin import Origin, stored_origin
+from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.revision import MemoryAct, Revision
-from memsweep.store.rows import Rows, Values, Where, is_in
+from memsweep.store.rows import Find, Rows, Values, Where, is_in
 from memsweep.store.things.graph import RELATION, EntityRow, RelationRow
 from memsweep.store.things.memories import MEMORY, MemoryRow, OriginRow
 from memsweep.store.things.windows import SegmentRow
@@ -114,11 +114,29 @@ class MemoryActs:
         self._rows.free(MemoryAct, ("trash", "in", receipts))
 
 
+def asked_for(origin: Origin) -> list[Find]:
+    """Return the reads of an origin; none of an unknown one."""
+    where: Iterable[Where] = ((name, "=", said) for name, said in zip(OriginRow._fields, _fields(origin), strict=False))
+    return [] if origin == UNKNOWN else [Find(OriginRow, tuple(where))]
+
+
+def _fields(origin: Origin) -> tuple[str, str, str, str, str, str]:
+    return origin.door, origin.client, origin.version, origin.session, origin.tool, origin.tier
+
+
 class Origins:
     """The contributions of origins, and the acts that made facts."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._keys: dict[Origin, int | None] = {UNKNOWN: None}
+
+    def key_of(self, origin: Origin) -> int | None:
+        """Return the key by which rows refer to an origin, which is stored once; None for an unknown one."""
+        if origin not in self._keys:
+            (found,) = self._rows.ask(*asked_for(origin))
+            self._keys[origin] = found[0].key if found else self._rows.add([OriginRow(*_fields(origin))])[0]
+        return self._keys[origin]
 
     def known(self) -> dict[int, Origin]:
         return {key: stored_origin(*said) for *said, key in self._rows.find(OriginRow)}

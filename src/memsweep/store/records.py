@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from hashlib import blake2b
 from typing import Any, NamedTuple
@@ -84,13 +83,13 @@ class Records:
             words = {key: [values[it.in_file(name)] for name in names] for key, values in rows.items()}
             self._rows.change(it.row, names, words)
 
-    @abstractmethod
     def description(self) -> str:
         """Return the description of the workspace."""
+        return str(self._rows.told("description") or "")
 
-    @abstractmethod
     def describe(self, description: str) -> None:
         """Set it as the workspace says it of itself; the list of workspaces has a copy."""
+        self._rows.tell(description=description)
 
     def forget_names(self, names: Collection[str]) -> None:
         """Names are not counted any more."""

@@ -94,9 +94,15 @@ class RowReads(Protocol):
     def find(self, row: type[R], *where: Where, bin: Bin = "live") -> list[R]:
         """Return the rows of one `Find`."""
 
+    def told(self, name: str) -> Any:
+        """Return a value that the workspace has of itself, by its name in `META_VALUES`; None if it has none."""
+
 
 class Rows(RowReads, Protocol):
     """Writes see nothing that the same transaction has written."""
+
+    def tell(self, **values: Any) -> None:
+        """Set what the workspace says of itself."""
 
     def add(self, rows: Sequence[Any], *, beside: str = "") -> Sequence[int]:
         """Return the keys of new rows of one class; `beside`: only where another row has the same in this column."""

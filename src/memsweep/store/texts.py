@@ -8,10 +8,10 @@ from datetime import datetime
 
 from memsweep.model.columns import part
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
-from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Piece
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
+from memsweep.model.workspace import model_from
 from memsweep.store.facts import OwnedMention
 from memsweep.store.rows import Find, RowReads, Rows, Values, Where
 from memsweep.store.things.code import CodeFileRow
@@ -94,9 +94,9 @@ class Texts:
         self._rows.put(mentions, replace=False, live=("chunk",) if memory.trash is None else ())
         return list(keys)
 
-    @abstractmethod
     def model(self) -> EmbeddingModel | None:
-        """The one of the workspace's vectors."""
+        """Return the model of the workspace's vectors."""
+        return model_from(self._rows.told("model"))
 
     @abstractmethod
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
@@ -107,11 +107,7 @@ class Texts:
         """A memory in another form; with `pieces` these take the place of its chunks. Their keys."""
 
     @abstractmethod
-    def origin_key(self, origin: Origin) -> int | None:
-        """Return the key by which memories refer to an origin."""
-
-    @abstractmethod
-    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
+    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory, origin: int | None) -> list[str]:
         """The names that new chunks speak of, given with their texts; the ids of new entities."""
 
 

@@ -23,6 +23,7 @@ from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import StoredSegment, WindowRow, WindowState
 from memsweep.store.items import Items
+from memsweep.store.journals import Origins, asked_for
 from memsweep.store.plans import CONTEXT
 from memsweep.store.receipts import Plans
 from memsweep.store.refusals import unknown_window
@@ -46,7 +47,6 @@ class WindowParts(NamedTuple):
 
     rows: Rows
     items: Items
-    origin_key: Callable[[Origin], int | None]
     matches: Callable[[int, str, int], dict[int, float]]
     """Of a window, by its key, the places of the stashed segments that match a query best, with their scores."""
 
@@ -93,8 +93,8 @@ class Windows(ABC):
         """Return the parts at one moment."""
 
     @abstractmethod
-    def _change(self, head: Find, origin: Origin) -> AbstractContextManager[WindowParts]:
-        """Return the parts in a transaction, which will ask for a head and for an origin."""
+    def _change(self, *ahead: Find) -> AbstractContextManager[WindowParts]:
+        """Return the parts in a transaction, which will ask this first."""
 
     def windows(self) -> list[WindowRow]:
         """Return the windows with segments, active or stashed, by name."""
@@ -115,7 +115,7 @@ class Windows(ABC):
     ) -> Iterator[OpenWindow]:
         """Open a window to change, or raise `NotFound` unless it may be made; what is added comes from `origin`."""
         wanted = _named(window_id)
-        with self._change(wanted, origin) as parts:
+        with self._change(wanted, *asked_for(origin)) as parts:
             window = OpenWindow(parts, _head(parts.rows, wanted, create_at), origin)
             yield window
             window.save()
@@ -145,6 +145,7 @@ class OpenWindow:
         self.items, self.plans = parts.items, Plans(parts.rows)
         self.state = WindowState(*(getattr(head, name) for name in _STATE))
         self._parts, self._origin = parts, origin
+        self._origins = Origins(parts.rows)
         self._clocks = {name: getattr(head, name) or 0 for name in _CLOCKS}
         self._stored_places, self._stored_turns = head.places, head.turns
         self._segments = LoadedSegments(parts.rows, head.key, is_whole=head.places == 0)
@@ -221,7 +222,7 @@ class OpenWindow:
         new = list(segments)
         self._segments.named({target for segment in new for target in segment.references})  # all at once
         for segment in new:
-            origin = self._parts.origin_key(origin_of(segment) if origin_of else self._origin)
+            origin = self._origins.key_of(origin_of(segment) if origin_of else self._origin)
             self._segments.add(_row(segment, self._key, self._clocks["places"], self._turn(), origin))
             self._clocks["places"] += 1
             self.state.count_added(segment)

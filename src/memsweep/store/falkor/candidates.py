@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from memsweep.model.frozen import replace
 from memsweep.model.search import Candidate, Filters, HeldBack, Owner, Place, place_at
+from memsweep.model.workspace import model_from
 from memsweep.store.falkor import cypher, gc_cypher, origins
 from memsweep.store.falkor.ranking import WordRanking
 from memsweep.store.falkor.searching import Where, owner_of, where_of
@@ -16,7 +17,6 @@ from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
 from memsweep.store.falkor.wire import Query, Row, rows_of
 from memsweep.store.falkor.words import any_of
-from memsweep.store.falkor.writing import model_of
 from memsweep.store.file.words import depth_of
 from memsweep.store.refusals import other_query_model
 
@@ -90,7 +90,7 @@ def _all_of(by_words: Mapping[int, float], similarity: Mapping[int, float], at: 
 
 def _check_dimension(graph: GraphHandle, vector: bytes) -> None:
     """A query was embedded before: the workspace may have changed its model in between."""
-    known = model_of(graph.seen)
+    known = model_from(graph.seen.get("model"))
     if known is not None and known.dimension != len(vector):
         raise other_query_model(known)
 

@@ -27,18 +27,17 @@ from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
+from memsweep.store.audit_rows import log
 from memsweep.store.code_files import CodeFiles, RunWrites, StoredChunk, compare_chunks, ensure_root, keep_listed
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher
-from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.code_names import CodeNames
 from memsweep.store.falkor.naming import KnownRelations
-from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.falkor.writing import claim_model, encoded
-from memsweep.store.journals import note_if_any
+from memsweep.store.journals import Origins, note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.things.code import CodeRootRow
 from memsweep.store.things.graph import RelationRow
@@ -74,14 +73,14 @@ class FalkorCodeFiles(CodeFiles):
         with self._graph.writing() as tx:
             RunWrites(FalkorRows(tx), run, now, REFER).write()
             if (event := run.event(now)) is not None:
-                add_event(tx, event)
+                log(FalkorRows(tx), event)
 
 
 def _write_files(
     tx: Transaction, root: str, files: Sequence[FileWrite], now: int, new_id: NewId, by: Origin
 ) -> list[int]:
     """Files in their new form: chunks that did not change keep their nodes. The keys of chunks that went."""
-    origin = origin_key(tx, by)
+    origin = Origins(FalkorRows(tx)).key_of(by)
     ids = [file.memory_id for file in files]
     live, trashed = tx.ask_all((code_cypher.MEMORIES_OF_IDS, {"ids": ids}), (code_cypher.TRASHED_OF_IDS, {"ids": ids}))
     keys: dict[str, int] = dict(map(tuple, live))

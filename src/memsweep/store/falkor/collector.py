@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memsweep.errors import StoreError
 from memsweep.model.audit import AuditEvent, AuditQuery, Trashed
 from memsweep.model.code import other_places
-from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
-from memsweep.model.origin import Origin
+from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.stored import mapping
 from memsweep.model.times import from_micros, to_micros
@@ -22,16 +21,13 @@ from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher, writing
 from memsweep.store.falkor import revision_cypher as own
-from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
-from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.surveying import FalkorItems
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.wire import Row
 from memsweep.store.ports.collector import Collector
-from memsweep.store.records import Records
 from memsweep.store.refusals import too_slow
 from memsweep.store.texts import Texts
 from memsweep.store.things.code import CodeRootRow
@@ -56,10 +52,6 @@ class FalkorTexts(Texts):
     def _tx(self) -> Transaction:
         return writable(self._asked)
 
-    def model(self) -> EmbeddingModel | None:
-        asked = self._asked
-        return writing.model_of(asked.meta if isinstance(asked, Transaction) else asked.meta())
-
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         found: dict[int, list[Piece]] = {key: [] for key in memories}
         for memory, _, key, uid, text, start, first, last, vector, stream, at, symbol, kind, words, mentions in sorted(
@@ -79,11 +71,8 @@ class FalkorTexts(Texts):
         self._tx.do(trash_cypher.LAST_OF_THREAD, [] if memory.thread is None else [memory.thread])
         return keys
 
-    def origin_key(self, origin: Origin) -> int | None:
-        return origin_key(self._tx, origin)
-
-    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
-        carrier = StatedIn(memory, list(chunks), origin_key(self._tx, new.origin))
+    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory, origin: int | None) -> list[str]:
+        carrier = StatedIn(memory, list(chunks), origin)
         return writing.add_names(self._tx, new, new.mentions, carrier)[0]
 
     def _both(self, query: str, keys: Collection[int]) -> list[Any]:
@@ -120,21 +109,6 @@ class FalkorTexts(Texts):
         return memory.thread is not None and bool(self._tx.ask(own.ARE_TAKEN, **asked))
 
 
-class FalkorRecords(Records):
-    """Beside what every engine has."""
-
-    def __init__(self, asked: GraphHandle | Transaction) -> None:
-        super().__init__(FalkorRows(asked))
-        self._asked = asked
-
-    def description(self) -> str:
-        asked = self._asked
-        return str((asked.meta if isinstance(asked, Transaction) else asked.meta()).get("description") or "")
-
-    def describe(self, description: str) -> None:
-        writable(self._asked).set_meta(description=description)
-
-
 class FalkorReads(WorkspaceReads):
     """The rows of a graph at one moment."""
 
@@ -142,7 +116,6 @@ class FalkorReads(WorkspaceReads):
         super().__init__(FalkorRows(asked))
         self.items = FalkorItems(asked)
         self.texts = FalkorTexts(asked)
-        self.records = FalkorRecords(asked)
 
 
 class FalkorChanges(Changes):
@@ -155,19 +128,12 @@ class FalkorChanges(Changes):
         self._tx = tx
         self.items = FalkorItems(tx)
         self.texts = FalkorTexts(tx)
-        self.records = FalkorRecords(tx)
         self.trash = FalkorTrash(tx)
         self.acts = FalkorMemoryActs(tx)
 
     def let_go(self, before: datetime, most: int) -> None:
         for step in trash_cypher.LET_GO:
             self._tx.do(step, [{"before": to_micros(before), "most": most}])
-
-    def origin_key(self, origin: Origin) -> int | None:
-        return origin_key(self._tx, origin)
-
-    def audit(self, event: AuditEvent) -> None:
-        add_event(self._tx, event)
 
 
 class FalkorTrash(Trash):

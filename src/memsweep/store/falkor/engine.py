@@ -32,10 +32,11 @@ from memsweep.model.memory import Workspace
 from memsweep.model.stored import expect, to_json
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.token import Token
+from memsweep.store.audit_rows import log
 from memsweep.store.falkor import cypher, gc_cypher, link, structure
-from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
 from memsweep.store.falkor.transaction import GraphHandle
@@ -55,7 +56,7 @@ def write(graph: GraphHandle, events: Iterable[Any]) -> None:
         known = [event for fields in events if (event := from_fields(fields)) is not None]
         for event in known:
             if not tx.ask(gc_cypher.COUNT_EVENTS, **_about(event))[0][0]:
-                add_event(tx, AuditEvent(event.at, event.actor, event.action, event.subject, {}, event.reason))
+                log(FalkorRows(tx), AuditEvent(event.at, event.actor, event.action, event.subject, {}, event.reason))
 
 
 def _about(event: AuditEvent) -> dict[str, Any]:

@@ -77,7 +77,6 @@ REASONS = """
 
 
 # audit, pins, tombstones
-ADD_AUDIT = "CREATE (:AuditEvent {*row})"
 _ASKED_FOR = """a.key > 0 AND ($before IS NULL OR a.key < $before) AND ($action = '' OR a.action = $action)
     AND ($since IS NULL OR a.at >= $since) AND ($until IS NULL OR a.at <= $until)
     AND ($actor = '' OR a.actor = $actor OR a.actor STARTS WITH ($actor + ':'))"""

@@ -15,9 +15,10 @@ from memsweep.model.audit import AuditEvent
 from memsweep.model.care import Finding, Restored, RestoreRequest
 from memsweep.model.memory import Workspace
 from memsweep.model.times import from_micros
+from memsweep.store.audit_rows import log
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import copying, cypher
-from memsweep.store.falkor.auditing import add_event
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import foreign, portable
 from memsweep.store.file.connect import connected, make_file, plain_errors
@@ -63,7 +64,7 @@ class FalkorHomeKeeper:
             if self._engine.enter(workspace, store):
                 with store.writing() as tx:
                     counts = {each.invariant: each.count for each in found}
-                    add_event(tx, AuditEvent(now, actor, "repair", cure, counts))
+                    log(FalkorRows(tx), AuditEvent(now, actor, "repair", cure, counts))
         return []
 
     def _lost(self) -> list[tuple[str, str]]:
@@ -92,7 +93,7 @@ class FalkorHomeKeeper:
                     with graph.writing() as tx:
                         counts = {"memories": taken.seal.memories}
                         event = AuditEvent(now, request.actor, "restore", str(source), counts, taken.seal.digest)
-                        add_event(tx, event)
+                        log(FalkorRows(tx), event)
         try:
             self._refuse_occupied(request)
             old = self._engine.replace(workspace, graph, deleted(workspace_id, request.receipt_id, request.actor, now))

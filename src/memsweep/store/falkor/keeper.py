@@ -23,7 +23,8 @@ from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.memory import NewPiece
 from memsweep.model.times import to_micros
-from memsweep.model.workspace import EmbeddingModel
+from memsweep.model.workspace import EmbeddingModel, model_from
+from memsweep.store.audit_rows import log
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import (
     care_cypher,
@@ -36,10 +37,10 @@ from memsweep.store.falkor import (
     values,
     writing,
 )
-from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.reading import Extent, GraphReader, extent
 from memsweep.store.falkor.row_codec import Row
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import sought_by, terms_of
@@ -328,7 +329,7 @@ class FalkorKeeper(FalkorReembedding):
                 mend_words(tx)
             elif cure not in {"structure", "vector_files", "values"}:
                 ids = mend(tx, cure, actor, now)
-            add_event(tx, repaired(cure, found, actor, now, ids))
+            log(FalkorRows(tx), repaired(cure, found, actor, now, ids))
         return lost
 
     def explain(self) -> StoreCorrupt | None:
@@ -345,10 +346,10 @@ class FalkorKeeper(FalkorReembedding):
             for key in left:
                 writing.add_pieces(tx, key, chunks[key])
             tx.do(care_cypher.READ_ANEW, list(left))
-            add_event(tx, repaired("chunks", found, actor, now, tuple(left.values())))
+            log(FalkorRows(tx), repaired("chunks", found, actor, now, tuple(left.values())))
 
     def unfit_chunks(self) -> list[tuple[int, str]]:
-        model = writing.model_of(self._graph.meta())
+        model = model_from(self._graph.meta().get("model"))
         length = len(writing.encoded(bytes(model.dimension))) if model else 0
         asked = ((care_cypher.of(care_cypher.UNFIT, label=label), {"length": length}) for label in _LABELS)
         return [(key, text) for rows in self._graph.ask_all(*asked) for key, text in rows]
@@ -367,7 +368,7 @@ class FalkorKeeper(FalkorReembedding):
             writing.claim_model(tx, model)
             rows = [{"key": key, "data": writing.encoded(data)} for key, data in vectors]
             tx.do(care_cypher.FIT_EMBEDDING, rows)
-            add_event(tx, repaired("embed", found, actor, now))
+            log(FalkorRows(tx), repaired("embed", found, actor, now))
 
     def compact(self) -> Compaction:
         """The server gives back what it can; there is no file of ours to shrink."""

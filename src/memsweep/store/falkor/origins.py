@@ -1,43 +1,12 @@
-"""The origins of rows, inside the caller's transaction."""
+"""The origins of rows, which are few."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import asdict
 
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.store.falkor import origin_cypher
-from memsweep.store.falkor.transaction import GraphHandle, Transaction
-from memsweep.store.falkor.wire import Query
-
-
-def about(graph: GraphHandle, origin: Origin) -> list[Query]:
-    """Return the queries that `origin_key` will need."""
-    return [] if origin == UNKNOWN or origin in graph.origins else [(origin_cypher.FIND, asdict(origin))]
-
-
-def origin_key(tx: Transaction, origin: Origin) -> int | None:
-    """Return the key by which nodes refer to an origin: stored once, and kept. None for an unknown one.
-
-    It is asked for until it is there, and then not again by this process.
-    """
-    if origin == UNKNOWN:
-        return None
-    known = tx.origins
-    if origin in tx.new_origins:
-        return tx.new_origins[origin]
-    if origin not in known:
-        if not (found := tx.ask(origin_cypher.FIND, **asdict(origin))):
-            return _made(tx, origin)
-        known[origin] = found[0][0]
-    return known[origin]
-
-
-def _made(tx: Transaction, origin: Origin) -> int:
-    values = asdict(origin)
-    key = tx.new_origins[origin] = tx.new_key()
-    tx.do(origin_cypher.ADD, [{"key": key, "client_version": values.pop("version"), **values}])
-    return key
+from memsweep.store.falkor.transaction import GraphHandle
 
 
 def accepted(graph: GraphHandle, accept: Callable[[Origin], bool]) -> list[int | None]:

@@ -15,7 +15,7 @@ from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told
 from memsweep.store.rows import Find, Read, Shape, Show, SumsBy, Tally, Values, Where
-from memsweep.store.things.memories import MEMORY
+from memsweep.store.things.memories import MEMORY, OriginRow
 
 if TYPE_CHECKING:
     from memsweep.store.views import View
@@ -67,7 +67,8 @@ class FalkorRows:
         self._asked = asked
 
     def ask(self, *reads: Read) -> list[list[Any]]:
-        queries = [queries_of(each) for each in reads]
+        lasting = self._asked.lasting
+        queries = [[] if _is_lasting(each) and each in lasting else queries_of(each) for each in reads]
         wanted = [query for each in queries for query in each]
         answers = iter(self._asked.ask_all(*wanted) if wanted else ())
         found = []
@@ -85,10 +86,19 @@ class FalkorRows:
                 found[-1] = [*map(viewed(read.view)[2], rows)]
             elif isinstance(read, SumsBy) and not read.by:
                 found[-1] = [(None, sum(number for (number,) in rows), 0)]
+            elif _is_lasting(read):
+                found[-1] = lasting.setdefault(read, found[-1]) if found[-1] else lasting.get(read, [])
         return found
 
     def find(self, row: type[R], *where: Where, bin: Bin = "live") -> list[R]:
         return self.ask(Find(row, where, bin))[0]
+
+    def told(self, name: str) -> Any:
+        asked = self._asked
+        return (asked.meta if isinstance(asked, Transaction) else asked.meta()).get(name)
+
+    def tell(self, **values: Any) -> None:
+        writable(self._asked).set_meta(**values)
 
     def add(self, rows: Sequence[Any], *, beside: str = "") -> Sequence[int]:
         if not rows:
@@ -191,6 +201,17 @@ class FalkorRows:
         shape = shape_of(where)
         for place in _places(it, shape, bin, "any"):
             writable(self._asked).do(step(it, shape, place, tuple(values)), rows)
+
+
+def _is_lasting(read: Read) -> bool:
+    """Return whether the answer stays as it is once there is one: it is asked for until then, and not again."""
+    return isinstance(read, Find) and read.row is OriginRow and {op for _, op, _ in read.where} == {"="}
+
+
+def queries_ahead(graph: GraphHandle, reads: Iterable[Read]) -> list[Query]:
+    """Return the queries of what a transaction will ask first."""
+    asked = (each for each in reads if not (_is_lasting(each) and each in graph.lasting))
+    return [query for each in asked for query in queries_of(each)]
 
 
 def queries_of(read: Read) -> list[Query]:

@@ -29,6 +29,7 @@ from memsweep.model.search import (
 )
 from memsweep.model.text import name_key
 from memsweep.model.times import moment_or_none, to_micros
+from memsweep.model.workspace import model_from
 from memsweep.store.falkor import (
     candidates,
     cypher,
@@ -48,15 +49,15 @@ from memsweep.store.falkor.collector import FalkorChanges, FalkorCollector
 from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
-from memsweep.store.falkor.origins import about, origin_key
 from memsweep.store.falkor.ranking import WordRanking
-from memsweep.store.falkor.rows import FalkorRows, queries_of, viewed
+from memsweep.store.falkor.rows import FalkorRows, queries_ahead, queries_of, viewed
 from memsweep.store.falkor.surveying import FalkorItems, at_one_moment, pages
-from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.wire import Row
 from memsweep.store.falkor.writing import about_same_text, add_names, logged
 from memsweep.store.graph import Graph
+from memsweep.store.journals import Origins, asked_for
 from memsweep.store.overview import raw_counts
 from memsweep.store.paused import gc_paused
 from memsweep.store.repeats import Repeat, say_again
@@ -76,17 +77,14 @@ class FalkorWindows(Windows):
         yield _parts(self._graph)
 
     @contextmanager
-    def _change(self, head: Find, origin: Origin) -> Iterator[WindowParts]:
-        with self._graph.writing(ahead=[*queries_of(head), *about(self._graph, origin)]) as tx:
+    def _change(self, *ahead: Find) -> Iterator[WindowParts]:
+        with self._graph.writing(ahead=queries_ahead(self._graph, ahead)) as tx:
             yield _parts(tx)
 
 
 def _parts(asked: GraphHandle | Transaction) -> WindowParts:
-    def key_of(origin: Origin) -> int | None:
-        return origin_key(writable(asked), origin)
-
     rows = FalkorRows(asked)
-    return WindowParts(rows, FalkorItems(asked), key_of, partial(_matches, rows))
+    return WindowParts(rows, FalkorItems(asked), partial(_matches, rows))
 
 
 def _matches(rows: FalkorRows, window: int, query: str, count: int) -> dict[int, float]:
@@ -99,7 +97,7 @@ def touch_existing(tx: Transaction, draft: MemoryDraft, digest: bytes, now: date
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
     if (existing := _touched(tx, draft, digest, now)) is None:
         return None
-    Repeat(FalkorMemoryActs(tx), existing, draft, digest, now).note(origin_key(tx, origin))
+    Repeat(FalkorMemoryActs(tx), existing, draft, digest, now).note(Origins(FalkorRows(tx)).key_of(origin))
     return existing.id
 
 
@@ -108,7 +106,7 @@ def add_to_existing(tx: Transaction, new: NewMemory) -> Remembered | None:
     if (existing := _touched(tx, new.draft, new.content_hash, new.now)) is None:
         return None
     repeat = Repeat(FalkorMemoryActs(tx), existing, new.draft, new.content_hash, new.now)
-    origin = origin_key(tx, new.origin)
+    origin = Origins(FalkorRows(tx)).key_of(new.origin)
     chunks = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=existing.id)]
     created, places = add_names(tx, new, new.explicit_mentions, stated_in(existing, chunks, len(new.chunks), origin))
     superseding.supersede(tx, existing.key, new, origin)
@@ -258,7 +256,7 @@ class FalkorStore:
 
     def model(self) -> EmbeddingModel | None:
         """As it was when the workspace was opened, which everything begins with, or looked at since."""
-        return writing.model_of(self._graph.seen)
+        return model_from(self._graph.seen.get("model"))
 
     def change_number(self) -> str:
         ((number,),) = self._graph.ask(gc_cypher.REVISION)
@@ -274,7 +272,7 @@ class FalkorStore:
 
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         asked, reads = self._vectors.ahead()
-        ahead = [*writing.about(new), *origins.about(self._graph, new.origin), *asked]
+        ahead = [*writing.about(new), *queries_ahead(self._graph, asked_for(new.origin)), *asked]
         with self._graph.writing(ahead=ahead, reads=reads) as tx:
             followed = self._vectors.follow(tx)
             done = add_to_existing(tx, new) or writing.add(tx, new, model)
@@ -301,7 +299,7 @@ class FalkorStore:
         )
         chunks, entities, relations, stale = (row[0] for row in others)
         meta = self._graph.meta()
-        model = writing.model_of(meta)
+        model = model_from(meta.get("model"))
         oldest, newest = (moment_or_none(at) for at in span)
         return Stats(
             workspace_id=self.workspace_id,

@@ -22,7 +22,6 @@ from itertools import chain, repeat
 from typing import Any
 
 from memsweep.errors import StoreAway, StoreBusy
-from memsweep.model.origin import Origin
 from memsweep.store.falkor import cypher
 from memsweep.store.falkor.exchange import Command
 from memsweep.store.falkor.link import Link, change_command, question
@@ -48,7 +47,7 @@ class GraphHandle:
         self.link = link
         self.name = name
         self.seen: dict[str, Any] = {}  # what the workspace last said of itself
-        self.origins: dict[Origin, int] = {}  # those that are known to be there
+        self.lasting: dict[Any, list[Any]] = {}  # rows that never go, by the read that found them
         self.tiers: dict[int, str] = {}  # of origins that were asked for
         self._steady: tuple[int, dict[Command, Any]] = -1, {}  # answers that hold for a revision
 
@@ -183,8 +182,7 @@ class Transaction:
         replies: Mapping[Command, Any],
     ) -> None:
         self.meta = dict(meta)
-        self.origins = graph.origins
-        self.new_origins: dict[Origin, int] = {}  # which this transaction makes
+        self.lasting = graph.lasting
         self.new_vectors: list[Row] = []  # of a new memory, by key
         self.nodes: dict[str, dict[int, int]] = {}  # where the server has what was read, by label and key
         self.freed_chunks: set[int] = set()  # whose vectors leave the set

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from collections import defaultdict
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -26,17 +25,17 @@ from memsweep.model.memory import (
 )
 from memsweep.model.revision import Place
 from memsweep.model.stating import stated
-from memsweep.model.stored import to_json
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
+from memsweep.model.workspace import model_from, model_text
+from memsweep.store.audit_rows import log
 from memsweep.store.falkor import cypher, graph_cypher, superseding
-from memsweep.store.falkor.auditing import add_event
 from memsweep.store.falkor.naming import Ends, KnownEntity, KnownRelations, Names, fact_state, keys_of, sole
-from memsweep.store.falkor.origins import origin_key
 from memsweep.store.falkor.rows import FalkorRows, nodes_of, queries_of
 from memsweep.store.falkor.transaction import Transaction
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of
+from memsweep.store.journals import Origins
 from memsweep.store.refusals import is_first_model, tombstoned_text
 from memsweep.store.repeats import row_of
 from memsweep.store.texts import about as about_forgotten
@@ -89,18 +88,13 @@ def mention_again(
             relations.contribute(known, by.act("mention", known.key, fact_state(known.props)))
 
 
-def model_of(meta: Mapping[str, Any]) -> EmbeddingModel | None:
-    stored = meta.get("model")
-    return None if stored is None else EmbeddingModel(**json.loads(stored))
-
-
 def claim_model(tx: Transaction, model: EmbeddingModel) -> None:
-    if is_first_model(model_of(tx.meta), model):
+    if is_first_model(model_from(tx.meta.get("model")), model):
         set_model(tx, model)
 
 
 def set_model(tx: Transaction, model: EmbeddingModel) -> None:
-    tx.set_meta(model=to_json({"name": model.name, "dimension": model.dimension}))
+    tx.set_meta(model=model_text(model))
 
 
 def encoded(vector: bytes) -> str:
@@ -137,7 +131,7 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
     if tombstoned(FalkorRows(tx), new.draft.said):
         raise tombstoned_text()
     claim_model(tx, model)
-    origin = origin_key(tx, new.origin)
+    origin = Origins(FalkorRows(tx)).key_of(new.origin)
     memory, chunks = _add_memory(tx, new, origin)
     texts = dict(zip(chunks, (chunk.text for chunk in new.chunks), strict=True))
     created, _ = add_names(tx, new, new.mentions, StatedIn(memory, chunks, origin, texts=texts))
@@ -146,8 +140,7 @@ def add(tx: Transaction, new: NewMemory, model: EmbeddingModel) -> Remembered:
 
 
 def logged(tx: Transaction, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
-    for event in new.events(done, created):
-        add_event(tx, event)
+    log(FalkorRows(tx), *new.events(done, created))
     return replace(done, supersedes=new.draft.supersedes)
 
 

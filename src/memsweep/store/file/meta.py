@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import apsw
 
 from memsweep.model.stored import to_json
-from memsweep.model.times import to_micros
-from memsweep.model.workspace import EmbeddingModel
-from memsweep.store.audit_rows import counts_of
+from memsweep.model.workspace import EmbeddingModel, model_from, model_text
 from memsweep.store.file import schema
 from memsweep.store.file.connect import one
 
@@ -22,20 +18,16 @@ _MODEL = "model"
 
 
 def read_model(db: apsw.Connection) -> EmbeddingModel | None:
-    stored = one(db, schema.GET_META, (_MODEL,))
-    return None if stored is None else _model(stored)
-
-
-@lru_cache
-def _model(stored: str) -> EmbeddingModel:
-    return EmbeddingModel(**json.loads(stored))
+    return model_from(one(db, schema.GET_META, (_MODEL,)))
 
 
 def write_model(db: apsw.Connection, model: EmbeddingModel) -> None:
-    db.execute(schema.SET_META, (_MODEL, to_json({"name": model.name, "dimension": model.dimension})))
+    db.execute(schema.SET_META, (_MODEL, model_text(model)))
 
 
 def add_event(db: apsw.Connection, event: AuditEvent) -> None:
-    said = (to_micros(event.at), event.actor, event.action, event.subject)
-    for counts in counts_of(event):
-        db.execute(schema.ADD_AUDIT, (*said, counts, event.reason))
+    from memsweep.store.audit_rows import rows_of  # late: few of the commands that read a file write an event
+
+    for row in rows_of(event):
+        said = (row.at, row.actor, row.action, row.subject, to_json(row.counts), row.reason)
+        db.execute(schema.ADD_AUDIT, said)

@@ -29,11 +29,10 @@ from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.code_files import CodeFiles, RunWrites, StoredChunk, compare_chunks, ensure_root, keep_listed
 from memsweep.store.file.connect import Pool, insert, one, row
 from memsweep.store.file.meta import add_event
-from memsweep.store.journals import note_if_any
+from memsweep.store.journals import Origins, note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.sqlite import code_sql, sql
 from memsweep.store.sqlite.rows import PoolRows, SqliteRows
-from memsweep.store.sqlite.writing import origin_key
 from memsweep.store.things.graph import RelationRow
 
 NewId = Callable[[str], str]
@@ -169,7 +168,7 @@ class FileNames:
         self, db: apsw.Connection, now: int, new_id: NewId, files: Sequence[FileWrite], origin: Origin = UNKNOWN
     ) -> None:
         self._db, self._now = db, now
-        self.origin = origin_key(db, origin)
+        self.origin = Origins(SqliteRows(db)).key_of(origin)
         self.new_id = new_id
         self._keys: dict[NamedThing, int] = {}
         self._aliases = bool(one(db, sql.ANY_ALIAS))

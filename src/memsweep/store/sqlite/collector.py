@@ -16,8 +16,7 @@ from memsweep.errors import StoreBusy, StoreError
 from memsweep.model.audit import AuditEvent, AuditQuery, Trashed
 from memsweep.model.ids import findable
 from memsweep.model.likeness import WordGroups
-from memsweep.model.memory import EmbeddingModel, NewMemory, StatedIn
-from memsweep.model.origin import Origin
+from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
@@ -27,18 +26,16 @@ from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file import commit_marker, schema
 from memsweep.store.file.connect import Pool, one
-from memsweep.store.file.meta import add_event, read_model
 from memsweep.store.file.words import having
 from memsweep.store.items import Items, reads_edges, reads_entities, reads_unmentioned_only
 from memsweep.store.journals import Revisions
 from memsweep.store.ports.collector import Collector
-from memsweep.store.records import Records
 from memsweep.store.refusals import too_slow
 from memsweep.store.sqlite import gc_sql, revision_sql, sql, superseding_sql, trash_sql, writing
 from memsweep.store.sqlite.rows import SqliteRows, as_list
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.words import count_of
-from memsweep.store.sqlite.writing import SqliteMemoryActs, origin_key
+from memsweep.store.sqlite.writing import SqliteMemoryActs
 from memsweep.store.texts import Texts
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
 
@@ -67,9 +64,6 @@ class SqliteTexts(Texts):
         super().__init__(SqliteRows(db))
         self._db = db
 
-    def model(self) -> EmbeddingModel | None:
-        return read_model(self._db)
-
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
         rows: list[Any] = self._db.execute(revision_sql.PIECES, {"keys": as_list(memories)}).fetchall()
         found: dict[int, list[Piece]] = {key: [] for key in memories}
@@ -87,11 +81,8 @@ class SqliteTexts(Texts):
         self._drop_chunks(memory.key)
         return self.add_chunks(memory, pieces, places)
 
-    def origin_key(self, origin: Origin) -> int | None:
-        return origin_key(self._db, origin)
-
-    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory) -> list[str]:
-        carrier = StatedIn(memory, list(chunks), origin_key(self._db, new.origin))
+    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory, origin: int | None) -> list[str]:
+        carrier = StatedIn(memory, list(chunks), origin)
         return writing.add_names(self._db, new, new.mentions, carrier)[0]
 
     def _drop_chunks(self, memory: int) -> None:
@@ -120,7 +111,6 @@ class SqliteReads(WorkspaceReads):
         super().__init__(SqliteRows(db))
         self.items = SqliteItems(db)
         self.texts = SqliteTexts(db)
-        self.records = SqliteRecords(db)
 
 
 class SqliteChanges(Changes):
@@ -131,7 +121,6 @@ class SqliteChanges(Changes):
         self._db = db
         self.items = SqliteItems(db)
         self.texts = SqliteTexts(db)
-        self.records = SqliteRecords(db)
         self.trash = SqliteTrash(db)
         self.acts = SqliteMemoryActs(db)
         self.revisions = SqliteRevisions(db)
@@ -139,12 +128,6 @@ class SqliteChanges(Changes):
     def let_go(self, before: datetime, most: int) -> None:
         for statement in trash_sql.LET_GO:
             self._db.execute(statement, {"before": to_micros(before), "most": most})
-
-    def origin_key(self, origin: Origin) -> int | None:
-        return origin_key(self._db, origin)
-
-    def audit(self, event: AuditEvent) -> None:
-        add_event(self._db, event)
 
 
 class SqliteTrash(Trash):
@@ -172,20 +155,6 @@ class SqliteTrash(Trash):
     def free_places(self, memories: Collection[int]) -> None:
         for statement in trash_sql.FREE_PLACES if memories else ():
             self._db.execute(statement)
-
-
-class SqliteRecords(Records):
-    """Beside what every engine has."""
-
-    def __init__(self, db: apsw.Connection) -> None:
-        super().__init__(SqliteRows(db))
-        self._db = db
-
-    def description(self) -> str:
-        return str(one(self._db, schema.GET_META, ("description",)) or "")
-
-    def describe(self, description: str) -> None:
-        self._db.execute(schema.SET_META, ("description", description))
 
 
 _STEPS_BETWEEN_LOOKS = 100_000

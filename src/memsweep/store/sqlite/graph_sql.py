@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from memsweep.store.file.words import INSIDE
 from memsweep.store.sqlite.gc_sql import BY_ITSELF
-from memsweep.store.sqlite.origin_sql import FIELDS
+
+FIELDS = "origin.door, origin.client, origin.client_version, origin.session, origin.tool, origin.tier"
 
 # A name that is not an entity's may be the old name of one.
 # One that is spelled exactly so, beside another that differs in case alone, comes first; any such one, last.

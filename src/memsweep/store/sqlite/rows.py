@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 
 from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders, shape_of
+from memsweep.store.file.connect import one
+from memsweep.store.file.schema import GET_META, SET_META
 from memsweep.store.rows import Find, Read, RowReads, Shape, Show, SumsBy, Tally, Values, Where
 from memsweep.store.sqlite.beside_sql import BESIDE, Beside
 
@@ -60,6 +62,10 @@ class PoolRows(RowReads):
     def find(self, row: type[R], *where: Where, bin: Bin = "live") -> list[R]:
         return self.ask(Find(row, where, bin))[0]
 
+    def told(self, name: str) -> Any:
+        with self._pool.reading() as db:
+            return SqliteRows(db).told(name)
+
 
 class SqliteRows:
     """Implements `memsweep.store.rows.Rows`."""
@@ -72,6 +78,12 @@ class SqliteRows:
 
     def find(self, row: type[R], *where: Where, bin: Bin = "live") -> list[R]:
         return self._answer(Find(row, where, bin))
+
+    def told(self, name: str) -> Any:
+        return one(self._db, GET_META, (name,))
+
+    def tell(self, **values: Any) -> None:
+        self._db.executemany(SET_META, values.items())
 
     def _answer(self, read: Read) -> list[Any]:
         if isinstance(read, Show | Tally):

@@ -9,14 +9,12 @@ from typing import Any
 
 import apsw
 
-from memsweep.model.origin import Origin
 from memsweep.store.file.connect import Pool
 from memsweep.store.file.words import any_of, words_of
 from memsweep.store.rows import Find
 from memsweep.store.sqlite import search_sql
 from memsweep.store.sqlite.collector import SqliteItems
 from memsweep.store.sqlite.rows import SqliteRows
-from memsweep.store.sqlite.writing import origin_key
 from memsweep.store.windows import WindowParts, Windows
 
 _MAX_QUERY_WORDS = 32
@@ -32,13 +30,13 @@ class SqliteWindows(Windows):
             yield _parts(db)
 
     @contextmanager
-    def _change(self, head: Find, origin: Origin) -> Iterator[WindowParts]:
+    def _change(self, *ahead: Find) -> Iterator[WindowParts]:
         with self._pool.writing() as db:
             yield _parts(db)
 
 
 def _parts(db: apsw.Connection) -> WindowParts:
-    return WindowParts(SqliteRows(db), SqliteItems(db), partial(origin_key, db), partial(_matches, db))
+    return WindowParts(SqliteRows(db), SqliteItems(db), partial(_matches, db))
 
 
 def _matches(db: apsw.Connection, window: int, query: str, count: int) -> dict[int, float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -29,32 +29,24 @@ from memsweep.model.memory import (
     Remembered,
     StatedIn,
 )
-from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Mentioned, Piece, Place, mentioned_in, stated_in
 from memsweep.model.stating import stated
 from memsweep.model.stored import to_json
 from memsweep.model.superseding import Older
 from memsweep.model.text import case_key, content_hash, name_key
 from memsweep.model.times import to_micros
+from memsweep.store.audit_rows import log
 from memsweep.store.file.connect import insert, one, row
-from memsweep.store.file.meta import add_event, read_model, write_model
-from memsweep.store.journals import contribute, fact_state
+from memsweep.store.file.meta import read_model, write_model
+from memsweep.store.journals import Origins, contribute, fact_state
 from memsweep.store.memory_acts import MemoryActRows, MentionAt, PlacedMention
 from memsweep.store.refusals import is_first_model
 from memsweep.store.repeats import Repeat, row_of, say_again
-from memsweep.store.sqlite import graph_sql, origin_sql, sql, superseding_sql
+from memsweep.store.sqlite import graph_sql, sql, superseding_sql
 from memsweep.store.sqlite import memory_act_sql as own
 from memsweep.store.sqlite.rows import SqliteRows, as_list
 from memsweep.store.things.memories import MemoryRow
-
-
-def origin_key(db: apsw.Connection, origin: Origin) -> int | None:
-    """Return the key by which rows refer to an origin: it is stored once. None for an unknown one."""
-    if origin == UNKNOWN:
-        return None
-    values = asdict(origin)
-    found: int | None = one(db, origin_sql.FIND, values)
-    return found if found is not None else int(one(db, origin_sql.ADD, values))
 
 
 def state_fact(db: apsw.Connection, new: NewFact, entities: Mapping[NamedThing, int], by: Speaker) -> int:
@@ -115,7 +107,7 @@ def claim_model(db: apsw.Connection, model: EmbeddingModel) -> None:
 
 
 def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
-    thread, origin = _thread(db, new.draft.thread_id), origin_key(db, new.origin)
+    thread, origin = _thread(db, new.draft.thread_id), Origins(SqliteRows(db)).key_of(new.origin)
     memory = _add_row(db, new, thread, origin)
     chunks = _add_chunks(db, memory, new, thread)
     created, stated, _ = add_names(db, new, new.mentions, StatedIn(memory, chunks, origin))
@@ -125,8 +117,7 @@ def add_memory(db: apsw.Connection, new: NewMemory) -> Remembered:
 
 
 def logged(db: apsw.Connection, new: NewMemory, done: Remembered, created: Sequence[str]) -> Remembered:
-    for event in new.events(done, created):
-        add_event(db, event)
+    log(SqliteRows(db), *new.events(done, created))
     return replace(done, supersedes=new.draft.supersedes)
 
 
@@ -311,7 +302,7 @@ def touch_existing(
     """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
     if (existing := _touched(db, draft, content_hash, now)) is None:
         return None
-    Repeat(SqliteMemoryActs(db), existing, draft, content_hash, now).note(origin_key(db, origin))
+    Repeat(SqliteMemoryActs(db), existing, draft, content_hash, now).note(Origins(SqliteRows(db)).key_of(origin))
     return existing.id
 
 
@@ -321,7 +312,7 @@ def add_to_existing(db: apsw.Connection, new: NewMemory) -> Remembered | None:
         return None
     repeat = Repeat(SqliteMemoryActs(db), existing, new.draft, new.content_hash, new.now)
     rows: list[Any] = db.execute(sql.CHUNK_KEYS, (existing.id,)).fetchall()
-    origin = origin_key(db, new.origin)
+    origin = Origins(SqliteRows(db)).key_of(new.origin)
     carrier = stated_in(existing, [key for (key,) in rows], len(new.chunks), origin)
     created, _, places = add_names(db, new, new.explicit_mentions, carrier)
     supersede(db, existing.key, new, origin)
