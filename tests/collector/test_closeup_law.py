@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from memsweep.app import Memory
 from memsweep.collector import item_survey
 from memsweep.collector.collect import CollectorDependencies, look_over
-from memsweep.collector.explain import explain
+from memsweep.collector.history import explain
+from memsweep.collector.item_survey import judge
 from memsweep.collector.planner import plan_of
 from memsweep.collector.strategies import CASCADE, STRATEGIES
 from memsweep.collector.strategies.rule import Options
-from memsweep.collector.verdict import judge
 from memsweep.model.plan import Found
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import Note, StoreSpec, store_with
@@ -128,7 +128,7 @@ def test_a_deletion_looks_at_no_more_than_what_hangs_together(memory: Memory, mo
 def test_most_is_told_without_a_look_at_everything(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     told = [memory.remember(f"Ada drives crane {number}, as all know.", entities=["Ada"]) for number in range(8)]
     monkeypatch.setattr(item_survey, "_MOST_LOOKED_AT", 3)  # so that common words would not do
-    monkeypatch.setattr("memsweep.collector.explain.look_over", None)
+    monkeypatch.setattr("memsweep.collector.history.look_over", None)
     for number in range(9):
         memory.graph.relate("Ada", "KNOWS", f"friend {number}")
     monkeypatch.setattr(item_survey, "_MOST_CONNECTED", 5)

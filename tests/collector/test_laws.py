@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from memsweep.collector import collect, run
+from memsweep.collector import collect
 from memsweep.errors import Conflict
 from memsweep.model.plan import Plan, Totals
 from memsweep.report.collector import why
@@ -176,8 +176,8 @@ def test_collecting_in_steps_takes_what_collecting_at_once_takes(spec: StoreSpec
     with store_with(spec) as place:
         before = dump(place.file)
         wanted = expected(rows_of(place.file), "all")
-        outlook = run.look_ahead(place.tools(), ["all"], None)
-        receipts = list(run.prune_in_steps(place.tools(), ["all"], step, outlook=outlook, allow_large=True))
+        outlook = collect.look_ahead(place.tools(), ["all"], None)
+        receipts = list(collect.prune_in_steps(place.tools(), ["all"], step, outlook=outlook, allow_large=True))
         taken: dict[str, set[int]] = {kind: set() for kind in KINDS}
         for receipt in receipts:
             for kind, keys in trash_of(place.file, receipt.id).items():

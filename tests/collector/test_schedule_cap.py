@@ -13,8 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memsweep.app import App
-from memsweep.collector import planner
-from memsweep.collector import run as gc_run
+from memsweep.collector import collect, planner
 from memsweep.collector.planner import CAP_FROM, KINDS
 from memsweep.errors import Conflict, StoreBusy
 from memsweep.model.plan import Kind, Totals
@@ -246,7 +245,7 @@ def test_no_run_takes_more_than_half_or_anything_it_did_not_foresee(
         patch.setattr(planner, "CAP_FROM", SMALL)
         before = live(place.file)
         try:
-            outlook = gc_run.look_ahead(place.tools(), chosen, None)
+            outlook = collect.look_ahead(place.tools(), chosen, None)
         except Conflict:  # nothing has a root
             assert live(place.file) == before
             return
@@ -273,7 +272,7 @@ def test_a_run_may_begin_exactly_while_it_leaves_half_of_everything(
 ) -> None:
     going = {kind: round(share * there[kind]) for kind, share in zip(KINDS, shares, strict=True)}
     totals = Totals(going["memory"], 0, going["entity"], going["relation"])
-    outlook = gc_run.Outlook(going=totals, there=there, named_by={"expired": 1})
+    outlook = collect.Outlook(going=totals, there=there, named_by={"expired": 1})
     said = objection("w", Chore(("expired",), None, None), outlook, expected)
     too_much = any(there[kind] >= CAP_FROM and going[kind] * 2 > there[kind] for kind in KINDS)
     shrunken = (expected or 0) >= CAP_FROM and (there["memory"] - going["memory"]) * 2 < (expected or 0)

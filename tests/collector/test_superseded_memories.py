@@ -157,13 +157,13 @@ def test_a_backup_and_a_copy_keep_the_chain(app: App, memory: Memory, chain: lis
 
 
 def test_links_are_asked_for_by_the_strategies_that_need_them() -> None:
-    from memsweep.collector.strategies import STRATEGIES, superseded
+    from memsweep.collector.strategies import STRATEGIES
     from memsweep.collector.strategies.rule import Options
 
     assert {name for name, each in STRATEGIES.items() if "supersessions" in each.needs} == {"duplicates", "superseded"}
     now = datetime(2026, 3, 1, tzinfo=UTC)
     links = [(1, 2, 10), (1, 3, 20), (2, 3, 20)]
-    found = list(superseded.find(Survey(supersessions=links), Options(now)))
+    found = list(STRATEGIES["superseded"].find(Survey(supersessions=links), Options(now)))
     assert found == [
         Found("memory", 1, "superseded_memory", {"superseded_by": 3, "superseded_at": 10}),
         Found("memory", 2, "superseded_memory", {"superseded_by": 3, "superseded_at": 20}),

@@ -21,7 +21,7 @@ from redis.connection import AbstractConnection
 from memsweep.collector import collect
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.split import SplitRequest
+from memsweep.graph.merge import SplitRequest
 from memsweep.model.care import RestoreRequest
 from memsweep.model.memory import NamedThing
 from memsweep.store.falkor.engine import FalkorEngine

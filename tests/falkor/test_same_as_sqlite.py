@@ -12,15 +12,14 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memsweep.collector import collect, review, run
+from memsweep.collector import collect, review
 from memsweep.collector import purge as purging
-from memsweep.collector.chosen import plan_chosen
-from memsweep.collector.explain import explain
-from memsweep.collector.receipts import receipts
+from memsweep.collector.collect import plan_chosen
+from memsweep.collector.history import explain, receipts
 from memsweep.collector.strategies.rule import Fading
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.split import SplitRequest
+from memsweep.graph.merge import SplitRequest
 from memsweep.model.audit import AuditQuery
 from memsweep.model.decay import Rates
 from memsweep.model.memory import NamedThing
@@ -121,8 +120,10 @@ class Acting:
 
         def collect_in_steps(side: Side) -> list[Receipt]:
             tools = self._tools(side)
-            outlook = run.look_ahead(tools, [strategy], 0.0)
-            return list(run.prune_in_steps(tools, [strategy], step, 0.0, outlook=outlook, allow_large=bool(number % 2)))
+            outlook = collect.look_ahead(tools, [strategy], 0.0)
+            return list(
+                collect.prune_in_steps(tools, [strategy], step, 0.0, outlook=outlook, allow_large=bool(number % 2))
+            )
 
         told = self.both_engines.both(collect_in_steps)
         for receipt in told if isinstance(told, list) else ():

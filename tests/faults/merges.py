@@ -13,7 +13,7 @@ from memsweep.collector.strategies.rule import Fading
 from memsweep.errors import Conflict, MemsweepError
 from memsweep.graph import facts
 from memsweep.graph.facts import GraphDependencies
-from memsweep.graph.split import SplitRequest
+from memsweep.graph.merge import SplitRequest
 from memsweep.model.graph import GraphBatch, RelationDraft
 from memsweep.model.memory import (
     EmbeddingModel,

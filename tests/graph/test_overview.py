@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.errors import BadInput, NotFound
-from memsweep.graph.communities import communities, link, louvain, modularity
-from memsweep.graph.validate import doubts
+from memsweep.graph.validate import communities, doubts, link, louvain, modularity
 from memsweep.graph.whole_graph import brief, histogram, status
 from tests.graph.surveys import NOW, survey
 from tests.support.engines import on_every_engine

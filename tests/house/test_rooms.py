@@ -15,7 +15,7 @@ PURE = re.compile(
     r"(model|secrets|report)/.*|errors\.py|memory/(draft|filters|chunking|names|fusion)\.py"
     r"|store/(file|sqlite)/(\w*sql|schema|script)\.py|store/falkor/(\w*cypher|schema|wire)\.py"
     r"|server/schema\.py|collector/(planner|roots|strategies/.*)\.py"
-    r"|graph/(batch|walk|status|validate|communities|briefing|building|exchange/.*)\.py|context/(?!(service|receipts|counting)\.py).*"
+    r"|graph/(batch|validate|building|exchange/.*)\.py|context/(?!(service|receipts|counting)\.py).*"
     r"|adopt/(clients|notes|dead|stranded|changing|mirror|codec|restoring)\.py"
     r"|schedule/(cron|runs)\.py|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"
 )

@@ -16,15 +16,15 @@ from memsweep.collector.contributed import wanted_by, with_brought
 from memsweep.collector.contributed_memories import LinksWithout, renamed
 from memsweep.collector.earlier_texts import Embed, StandingEntities, no_model
 from memsweep.collector.forms import CHANGED, Forms
-from memsweep.collector.history import earlier_backups
 from memsweep.collector.item_survey import around_deletion
-from memsweep.collector.missing import no_memory
 from memsweep.collector.narrow import narrow, open_plan, spared_relations
 from memsweep.collector.planner import (
+    KINDS,
     WHOLE,
     Part,
     capped_by_plan,
     decide,
+    decide_together,
     needs_of,
     needs_of_plan,
     over_cap,
@@ -32,7 +32,7 @@ from memsweep.collector.planner import (
     plan_of_all,
     refuse_over_cap,
 )
-from memsweep.collector.purge import Freeing, close
+from memsweep.collector.purge import Freeing, close, earlier_backups
 from memsweep.collector.retraction import Retraction, given_back
 from memsweep.collector.selection import (
     FirstLook,
@@ -41,6 +41,7 @@ from memsweep.collector.selection import (
     ids_in,
     ids_of,
     missing_files,
+    no_memory,
     planned_totals,
     select,
     unseen_roots,
@@ -70,7 +71,7 @@ from memsweep.model.plan import (
     still_gone,
 )
 from memsweep.model.revision import MemoryAct, Place, entities_of, lost_mentions, state_of
-from memsweep.model.strategies import ALIASES, SECRETS
+from memsweep.model.strategies import ALIASES, CHOSEN, SECRETS
 from memsweep.model.text import FindNames, counted
 from memsweep.model.times import days_ago
 from memsweep.store import plans
@@ -85,7 +86,6 @@ from memsweep.store.things.collected import TombstoneRow
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
     from memsweep.model.contributed import OriginFilter
-    from memsweep.store.changes import Changes
     from memsweep.store.ports.collector import Collector
 
 
@@ -630,3 +630,70 @@ def _refuse_protected(draft: PlanDraft, memory_id: str) -> None:
         raise Conflict(
             f"memory {memory_id} is {reason}; it was not deleted.", hint="Unpin it first." if reason == "pinned" else ""
         )
+
+
+def plan_chosen(tools: CollectorDependencies, memory_ids: Sequence[str]) -> Plan:
+    """These, and what only they keep alive; what is pinned is named as protected."""
+    keys = tools.store.memory_keys(memory_ids)
+    for memory_id in memory_ids:
+        if memory_id not in keys:
+            raise no_memory(memory_id, tools.workspace_id)
+    with gc_paused(), tools.store.reading() as rows:
+        found = [Found("memory", keys[memory_id], "deleted") for memory_id in dict.fromkeys(memory_ids)]
+        draft = plan_of(rows.items.survey(CASCADE), found, tools.options(), tools.workspace_id)
+    return save_draft(tools, draft, CHOSEN)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """The items that a run would take, and those that are there, at one moment."""
+
+    items: frozenset[tuple[Kind, int]] = frozenset()
+    going: Totals = field(default_factory=Totals)
+    there: Mapping[Kind, int] = field(default_factory=dict)
+    gone: Totals = field(default_factory=Totals)
+    """What went in the 24 hours before."""
+    named_by: Mapping[str, int] = field(default_factory=dict)
+    """How many things each strategy names by itself; one may be named by several."""
+
+
+def look_ahead(tools: CollectorDependencies, strategies: Sequence[str], ttl_days: float | None) -> Outlook:
+    """All that these strategies would take together; nothing is planned or moved."""
+    needs = frozenset(need for strategy in strategies for need in needs_of(strategy))
+    places = list(tools.store.code_paths()) if "files" in needs else []
+    missing, seen = missing_files(places), first_look(places)
+    options = tools.options(ttl_days)
+    with tools.store.changing(tools.apply_seconds) as tx:
+        with gc_paused():
+            survey = tx.items.survey(needs, missing)
+            draft, named_by = decide_together(survey, strategies, options, tools.workspace_id)
+        going = select(tx.items, draft.items, seen.kept(draft.items)).going.totals
+        items = frozenset((item.kind, item.key) for item in draft.items)
+        return Outlook(items, going, tx.items.count(KINDS), gone_within_a_day(tx, tools.clock()), named_by)
+
+
+def prune_in_steps(
+    tools: CollectorDependencies,
+    strategies: Sequence[str],
+    step: int,
+    ttl_days: float | None = None,
+    *,
+    outlook: Outlook,
+    allow_large: bool = False,
+) -> Iterator[Receipt]:
+    """Apply each strategy again and again, about `step` things at a time, until nothing of the outlook is left."""
+    taken = Totals()
+    part = Part(step, outlook.items)
+    for strategy in strategies:
+        while outlook.named_by[strategy]:
+            check = None if allow_large else partial(_refuse_more, outlook, taken)
+            receipt = prune_part(tools, strategy, part, ttl_days, check)
+            if receipt.totals == Totals():
+                break
+            taken = taken.plus(receipt.totals)
+            yield receipt
+
+
+def _refuse_more(outlook: Outlook, taken: Totals, tx: Changes, going: Selection) -> None:
+    """Others may have changed the graph since the look; what the steps take together stays below the cap."""
+    refuse_over_cap(taken.plus(going.totals), outlook.there, KINDS, outlook.gone)

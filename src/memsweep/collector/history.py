@@ -2,25 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memsweep.model.audit import AuditPage, AuditQuery
+from memsweep.collector.collect import CollectorDependencies, look_over
+from memsweep.collector.item_survey import around_entity, around_memory, is_kept, judge, mentioned
+from memsweep.collector.strategies import STRATEGIES
+from memsweep.errors import NotFound
+from memsweep.model.audit import AuditEvent, AuditPage, AuditQuery
 from memsweep.model.ids import is_own_id
 from memsweep.model.paging import PageMark, cursor_after, mark_of
-from memsweep.model.plan import Kind, Verdict
+from memsweep.model.plan import Held, Kind, PlanItem, PlanView, ReceiptDetails, ReceiptPage, Verdict, details_of
 from memsweep.model.times import iso
+from memsweep.store import plans
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
 
-    from memsweep.model.audit import AuditEvent
+    from memsweep.store.items import Items
     from memsweep.store.ports.collector import Collector
+
+
+# Why one thing is kept or is garbage: what must be seen for it is read, the rules judge, words are found.
+
+
+def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
+    """Why a memory or an entity is alive or garbage, the way to what keeps it, and its history."""
+    with tools.store.reading() as rows:
+        found = rows.items.find(item_id)
+    history = history_of(tools.store, item_id, None if found is None else found[2])
+    if found is None:
+        return _lost(tools, item_id, history), [], history
+    kind, key, receipt_id = found
+    if receipt_id is not None:
+        said = f"It is in the trash; undo_prune with {receipt_id} or recover_memory with {item_id} brings it back."
+        return Verdict(item_id, kind, False, (said,)), [], history
+    options = tools.options()
+    with tools.store.reading() as rows:
+        if kind == "entity" and (own := is_kept(rows.items, key, options, tools.workspace_id)) is not None:
+            verdict = mentioned(own, key, item_id, options, _id_of(rows.items))
+            return verdict, plans.views(rows.items, [PlanItem("entity", key, 0, "")]), history
+        seen = around_memory(rows.items, key) if kind == "memory" else around_entity(rows.items, key, options)
+    survey = seen or look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
+    with tools.store.reading() as rows:
+        verdict = judge(survey, kind, key, item_id, options, tools.workspace_id, _id_of(rows.items))
+        way = [PlanItem("entity", step, 0, "") for step in verdict.path]
+        verdict = replace(verdict, because=(*verdict.because, *_relations_on(rows.items, verdict.path)))
+        return verdict, plans.views(rows.items, way), history
+
+
+def _lost(tools: CollectorDependencies, item_id: str, history: Sequence[AuditEvent]) -> Verdict:
+    tombstones = {each.memory_id for each in tools.store.tombstones()}
+    if (verdict := verdict_on_lost(item_id, history, tombstones)) is None:
+        raise NotFound(f"{item_id!r:.80} is neither a memory nor an entity of workspace {tools.workspace_id!r}.")
+    return verdict
+
+
+def _id_of(rows: Items) -> Callable[[int], str]:
+    return lambda memory: plans.views(rows, [PlanItem("memory", memory, 0, "")])[0].id
+
+
+def _relations_on(rows: Items, path: Sequence[int]) -> list[str]:
+    """The relations that lead from one entity of a way to the next, in a sentence."""
+    steps = list(pairwise(path))
+    if not steps:
+        return []
+    between: dict[frozenset[int], int] = {}
+    for relation, left, right in sorted(rows.around(path).relations):
+        between.setdefault(frozenset((left, right)), relation)
+    keys = [between[frozenset(step)] for step in steps if frozenset(step) in between]
+    names = [repr(view.name) for view in plans.views(rows, [PlanItem("relation", key, 0, "") for key in keys])]
+    return [f"The way there: {', '.join(names)}."] if names else []
+
 
 _MOST = 1000
 """Events of one item; of more, the newest."""
-_LOOKED_THROUGH = 10_000
-_SHOWN_BACKUPS = 5
 _OWN: dict[str, Kind] = {"mem": "memory", "ent": "entity"}
 
 
@@ -62,11 +121,39 @@ def verdict_on_lost(item_id: str, history: Sequence[AuditEvent], never_again: Co
     return Verdict(item_id, own or "entity", False, tuple(because))
 
 
-def earlier_backups(store: Collector) -> list[str]:
-    """Copies that were made before, which nothing here changes; the newest first."""
-    events = [event for _, event in store.audit(_LOOKED_THROUGH, AuditQuery(action="backup"))]
-    files = list(dict.fromkeys(event.subject for event in events))
-    if not files:
-        return []
-    more = f" and {len(files) - _SHOWN_BACKUPS:,} more" if len(files) > _SHOWN_BACKUPS else ""
-    return [f"Backups made earlier may still have it: {', '.join(files[:_SHOWN_BACKUPS])}{more}."]
+# The receipts of a workspace, page by page, with what each still holds.
+
+
+_LISTINGS = {False: "receipts", True: "trash by receipt"}
+
+
+def receipt(store: Collector, now: datetime, receipt_id: str, purge_days: float | None = None) -> ReceiptDetails:
+    """One of them."""
+    with store.reading() as rows:
+        known = rows.receipts.get(receipt_id)
+        found = rows.receipts.page(known.key + 1, 1, holding=False) if known else []
+        if not known or not found or found[0].key != known.key:
+            raise NotFound(f"there is no receipt {receipt_id!r:.60} in this workspace.")
+        held, model = rows.receipts.held([known.key]), rows.texts.model()
+    return details_of(found[0], held.get(known.key, Held()), now, model.dimension if model else 0, purge_days)
+
+
+def receipts(
+    store: Collector,
+    now: datetime,
+    limit: int,
+    cursor: str | None,
+    *,
+    holding: bool = False,
+    purge_days: float | None = None,
+) -> ReceiptPage:
+    """The newest first; with `holding`, those that have something in the trash."""
+    mark = mark_of(cursor, _LISTINGS[holding])
+    with store.reading() as rows:
+        found = rows.receipts.page(mark and mark.key, limit + 1, holding=holding)
+        page, more = found[:limit], found[limit:]
+        held = rows.receipts.held([row.key for row in page]) if page else {}
+        model = rows.texts.model()
+    size = model.dimension if model is not None else 0
+    details = tuple(details_of(row, held.get(row.key, Held()), now, size, purge_days) for row in page)
+    return ReceiptPage(details, cursor_after(PageMark(page[-1].key, 0, 0), _LISTINGS[holding]) if more else None)

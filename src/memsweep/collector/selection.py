@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from memsweep.collector.strategies.rule import keeps_fact
+from memsweep.errors import NotFound
 from memsweep.model.plan import CHANGES, Kind, PlanItem, Selection, Survey, Totals
 from memsweep.model.reach import unreachable
 from memsweep.store.items import Around, Items, LiveRow
@@ -286,3 +287,23 @@ def _why_skipped(item: PlanItem, found: LiveRow | None, kept: str) -> str:
     if item.kind == "chunk" or found.version != item.version:
         return "changed since the plan was made"
     return kept or "in use again since the plan was made"
+
+
+# Memories that are asked for and are not there.
+
+
+def no_memory(memory_id: object, workspace_id: str) -> NotFound:
+    return NotFound(
+        f"memory {memory_id!r:.80} does not exist in workspace {workspace_id!r}.",
+        hint="Take an id from search_memory, and check the workspace.",
+    )
+
+
+def live_memory(rows: Items, memory_id: str, workspace_id: str) -> int:
+    """The key of a memory that is not in the trash."""
+    found = rows.find(memory_id)
+    if found is None or found[0] != "memory":
+        raise no_memory(memory_id, workspace_id)
+    if found[2] is not None:
+        raise NotFound(f"memory {memory_id} is in the trash.", hint=f"Bring it back with recover_memory {memory_id}.")
+    return found[1]

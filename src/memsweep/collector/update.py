@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.collector.chunk_moves import noted
-from memsweep.collector.missing import live_memory
-from memsweep.errors import BadInput, Conflict
+from memsweep.collector.selection import live_memory
+from memsweep.errors import BadInput, Conflict, NotFound
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import RelationChange
 from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from memsweep.collector.collect import CollectorDependencies
     from memsweep.store.changes import Changes
+
 
 _NO_CODE = "memory {} is an indexed file, which is updated by indexing it again; nothing was changed."
 _SAME_TEXT = "memory {} says the same already; nothing was changed."
@@ -200,3 +201,30 @@ def _withdrawn(tx: Changes, before: MemoryText, after: MemoryText) -> _Withdrawn
 def _stated_by_nothing_else(tx: Changes, memory: int, relations: Collection[int]) -> frozenset[int]:
     others = {relation for relation, source in tx.items.sources(relations) if source != memory}
     return frozenset(relations) - others
+
+
+# Let memories and facts out of quarantine.
+
+
+def release(tools: CollectorDependencies, memory_id: str) -> None:
+    """A memory, with the facts that it states."""
+    doing = tools.operation()
+    with tools.store.changing() as tx:
+        key = live_memory(tx.items, memory_id, tools.workspace_id)
+        facts = {relation for relation, _ in tx.items.stated_by([key])}
+        tx.origins.release(key, to_micros(doing.now))
+        tx.origins.release_facts(facts, to_micros(doing.now))
+        tx.audit(doing.event("release", memory_id, ids=(memory_id,)))
+
+
+def release_fact(tools: CollectorDependencies, relation_id: str) -> None:
+    doing = tools.operation()
+    with tools.store.changing() as tx:
+        found = tx.relations.by_id([relation_id]) if isinstance(relation_id, str) and relation_id.isascii() else []
+        if not found:
+            raise NotFound(
+                f"fact {relation_id!r:.80} does not exist in workspace {tools.workspace_id!r}.",
+                hint="Take an id from graph_query, and check the workspace.",
+            )
+        tx.origins.release_facts({row.key for row in found}, to_micros(doing.now))
+        tx.audit(doing.event("release", relation_id))

@@ -11,10 +11,8 @@ from typing import Any, Literal
 from memsweep.errors import BadInput
 from memsweep.graph import merge as merging
 from memsweep.graph import relating
-from memsweep.graph import split as splitting
-from memsweep.graph.names import contradictions_at
-from memsweep.graph.split import SplitRequest
-from memsweep.graph.walk import Walk, walk
+from memsweep.graph.merge import SplitRequest
+from memsweep.graph.validate import contradictions, may_contradict, superseded
 from memsweep.model.checks import fitting, one_line, share
 from memsweep.model.decay import Rates, age_days, faded
 from memsweep.model.graph import (
@@ -22,11 +20,13 @@ from memsweep.model.graph import (
     Doubt,
     Edge,
     Entity,
+    EntityPage,
     FactCount,
     Faded,
     GraphBatch,
     GraphSurvey,
     Merged,
+    NamedEntities,
     Reinforced,
     Reinforcement,
     Related,
@@ -35,16 +35,62 @@ from memsweep.model.graph import (
 )
 from memsweep.model.memory import NamedThing
 from memsweep.model.origin import UNKNOWN, Origin, rank
-from memsweep.model.paging import within
+from memsweep.model.paging import PageMark, cursor_after, mark_of, page_size, within
 from memsweep.model.plan import Operation
 from memsweep.model.quarantine import FactProvenance
 from memsweep.model.search import HeldBack
-from memsweep.model.text import refuse_lone_surrogate
-from memsweep.model.times import from_micros, holding_at, to_micros
+from memsweep.model.text import name_key, refuse_lone_surrogate
+from memsweep.model.times import from_micros, holding_at, holds, to_micros
 from memsweep.store.graph import Graph
 from memsweep.store.quarantined import HeldGraph
 from memsweep.store.rows import Rows, Values
 from memsweep.store.things.graph import EntityRow, RelationRow
+
+# Walking the graph outwards from an entity: breadth first, strongest relations first. It is handed its edges.
+
+
+EdgesAt = Callable[[Collection[int]], list[Edge]]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The result of a walk: how many steps away each entity is, and the relations on the way."""
+
+    distance: dict[int, int]
+    edges: tuple[Edge, ...]
+
+
+def walk(
+    starts: Collection[int],
+    edges_at: EdgesAt,
+    *,
+    depth: int,
+    limit: int,
+    min_weight: float,
+    holding: Callable[[Edge], bool],
+) -> Walk:
+    """Entities within `depth` steps over relations that weigh enough and hold, and no more than `limit` of them beside
+    the starts."""
+    distance = dict.fromkeys(starts, 0)
+    most = len(distance) + limit
+    taken: dict[str, Edge] = {}
+    border = list(distance)
+    for step in range(1, depth + 1):
+        met = (edge for edge in edges_at(border) if edge.weight >= min_weight)
+        found = [edge for edge in met if holding(edge)]
+        following: list[int] = []
+        for edge in sorted(found, key=lambda edge: (-edge.weight, edge.id)):
+            for here, there in ((edge.subject, edge.object), (edge.object, edge.subject)):
+                if here in distance and there not in distance and len(distance) < most:
+                    distance[there] = step
+                    following.append(there)
+            if edge.subject in distance and edge.object in distance:
+                taken.setdefault(edge.id, edge)
+        border = following
+        if not border:
+            break
+    return Walk(distance, tuple(taken.values()))
+
 
 _STRENGTH = ("last_seen", "current")
 _OF_ENTITIES = ("key", "id", "name", "type", "confidence", *_STRENGTH)
@@ -292,15 +338,60 @@ def merge(tools: GraphDependencies, ids: Sequence[str], into: str, plan_id: str 
 
 def plan_split(tools: GraphDependencies, wanted: SplitRequest) -> Split:
     """Look before a part of an entity becomes one of its own."""
-    return splitting.look(tools.store, _checked(wanted))
+    return merging.look_at_split(tools.store, _checked(wanted))
 
 
 def split(tools: GraphDependencies, wanted: SplitRequest) -> Split:
     ids = tools.new_id("ent"), tools.new_id("rcpt")
-    return splitting.split(tools.store, _checked(wanted), *ids, tools.operation())
+    return merging.split(tools.store, _checked(wanted), *ids, tools.operation())
 
 
 def _checked(wanted: SplitRequest) -> SplitRequest:
     refuse_lone_surrogate([wanted.entity, *wanted.relations, *wanted.memories], "an id")
     name, kind = one_line(wanted.thing.name, "name"), wanted.thing.type
     return wanted._replace(thing=NamedThing(name, one_line(kind, "type") if kind else ""))
+
+
+# Entities by name, page by page, and what an entity has: how many facts, and which contradict each other.
+
+
+MOST_LISTED = 200
+_BETWEEN = "\0"
+
+
+def asked_for(search: str, entity_type: str, *, prefix: bool) -> NamedEntities:
+    for what, text in (("search", search), ("entity_type", entity_type)):
+        if not isinstance(text, str) or len(text) > _LONGEST_SEARCH:
+            raise BadInput(f"{what} must be text of at most {_LONGEST_SEARCH:,} characters, not {text!r:.40}.")
+        refuse_lone_surrogate(text, what)
+    return NamedEntities(name_key(search) if search.strip() else "", prefix, name_key(entity_type))
+
+
+def list_entities(
+    store: Graph, asked: NamedEntities, rates: Rates, now: datetime, *, limit: int, cursor: str | None
+) -> EntityPage:
+    """A page goes on from the name of the last one, whatever was added or removed meanwhile."""
+    page_size(limit, MOST_LISTED)
+    listing = f"entities\0{asked}"
+    after = mark_of(cursor, listing) or PageMark(0, 0, store.count_named(asked))
+    name, _, kind = after.name.partition(_BETWEEN)
+    found = store.named(asked, (name, kind) if cursor else None, limit + 1, rates, now)
+    shown, passed = found[:limit], after.passed + len(found[:limit])
+    following = None
+    if len(found) > limit:
+        following = cursor_after(PageMark(0, passed, after.total, _BETWEEN.join(shown[-1][0])), listing)
+    return EntityPage(tuple(each for _, each in shown), after.passed, max(after.total, passed), following)
+
+
+def contradictions_at(
+    store: Graph, key: int, counts: Sequence[FactCount], rates: Rates, now: datetime
+) -> tuple[Doubt, ...]:
+    """Of the facts that an entity has itself; only those of kinds that can contradict each other are read."""
+    kinds = {each.relation for each in counts if each.ended or may_contradict(each.relation)}
+    if not kinds:
+        return ()
+    edges = store.edges_at([key], kinds, rates, now)
+    ends: Iterable[int] = {end for edge in edges for end in (edge.subject, edge.object)}
+    entities = {each.key: each for each in store.entities_at(list(ends), rates, now)}
+    current = [edge for edge in edges if holds(edge, now) and edge.subject in entities and edge.object in entities]
+    return tuple(contradictions(current, entities, superseded(edges)))

@@ -12,11 +12,9 @@ from pathlib import Path
 from memsweep.errors import BadInput
 from memsweep.graph import carrying
 from memsweep.graph.building import Built, Named, checked_text, make_options, possible_names, read_facts
-from memsweep.graph.communities import communities
 from memsweep.graph.exchange import FORMS, form, format_of_file, format_of_text
-from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, recalled_edges, relate
-from memsweep.graph.validate import contradictions, doubts, superseded
-from memsweep.graph.walk import Walk, walk
+from memsweep.graph.facts import MAX_DEPTH, MAX_LIMIT, GraphDependencies, Walk, recalled_edges, relate, walk
+from memsweep.graph.validate import communities, contradictions, doubts, superseded
 from memsweep.model.checks import share
 from memsweep.model.frozen import frozen, replace
 from memsweep.model.graph import (

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memsweep.collector import collect, run
+from memsweep.collector import collect
 from memsweep.collector.planner import CAP_FROM, CAP_SHARE, KINDS, over_cap
 from memsweep.errors import MemsweepError
 from memsweep.model.plan import Totals
@@ -17,8 +17,7 @@ from memsweep.model.text import counted, listed
 from memsweep.report.counts import amount
 
 if TYPE_CHECKING:
-    from memsweep.collector.collect import CollectorDependencies
-    from memsweep.collector.run import Outlook
+    from memsweep.collector.collect import CollectorDependencies, Outlook
     from memsweep.schedule.cron import Cron
 
 logger = logging.getLogger("memsweep.schedule")
@@ -62,12 +61,12 @@ class Outcome:
 
 def run_chore(tools: CollectorDependencies, chore: Chore, expected: int | None) -> Outcome:
     """Collect in steps, if all of them together stay below the cap; `expected` memories were left by the last run."""
-    outlook = run.look_ahead(tools, chore.strategies, chore.ttl_days)
+    outlook = collect.look_ahead(tools, chore.strategies, chore.ttl_days)
     if not chore.allow_large and (stopped := objection(tools.workspace_id, chore, outlook, expected)):
         return Outcome(tools.workspace_id, stopped=stopped)
     outcome = Outcome(tools.workspace_id)
     try:
-        for receipt in run.prune_in_steps(
+        for receipt in collect.prune_in_steps(
             tools, chore.strategies, _STEP, chore.ttl_days, outlook=outlook, allow_large=chore.allow_large
         ):
             totals, receipts = outcome.totals.plus(receipt.totals), (*outcome.receipts, receipt.id)

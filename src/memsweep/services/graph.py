@@ -134,7 +134,7 @@ class GraphService(Generic[Mode]):
         cursor: str | None = None,
     ) -> EntityPage:
         """List entities in the order of their names, page by page: those with a part of a name, or its beginning."""
-        from memsweep.graph.names import asked_for, list_entities
+        from memsweep.graph.facts import asked_for, list_entities
         from memsweep.model.graph import EntityPage
 
         asked = asked_for(search, entity_type, prefix=prefix)
@@ -190,7 +190,7 @@ class GraphService(Generic[Mode]):
     @operation
     def release(self, relation_id: str) -> None:
         """Let a fact out of quarantine: searches, queries and briefings find it from now on."""
-        from memsweep.collector.release import release_fact
+        from memsweep.collector.update import release_fact
 
         release_fact(collector(self._access), relation_id)
 
@@ -346,7 +346,7 @@ class GraphService(Generic[Mode]):
         `sweep.undo` takes it back; with `dry_run`, only say what would move.
         """
         from memsweep.graph import facts
-        from memsweep.graph.split import SplitRequest
+        from memsweep.graph.merge import SplitRequest
         from memsweep.model.memory import NamedThing
 
         gate = self._access.gate("graph")
@@ -359,7 +359,7 @@ class GraphService(Generic[Mode]):
 
 def _load(access: Access[Any], text: str, format: str | None) -> Imported:
     from memsweep.graph import whole_graph
-    from memsweep.graph.gate import passed_dump
+    from memsweep.graph.batch import passed_dump
 
     gate = access.gate("import")
     dump = passed_dump(whole_graph.read_graph(text, format, access.clock()), gate)  # before a workspace is made for it
@@ -370,7 +370,7 @@ def _load(access: Access[Any], text: str, format: str | None) -> Imported:
 
 def _relate(access: Access[Any], batch: GraphBatch, tier: str = "") -> Related:
     from memsweep.graph import facts
-    from memsweep.graph.gate import passed_batch
+    from memsweep.graph.batch import passed_batch
 
     gate = access.gate("graph")
     passed = passed_batch(batch, gate)

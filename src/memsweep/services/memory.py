@@ -176,7 +176,7 @@ class BaseMemory(Generic[Mode]):
     @operation
     def release(self, memory_id: str) -> StoredMemory:
         """Let a memory out of quarantine: search finds it from now on."""
-        from memsweep.collector.release import release
+        from memsweep.collector.update import release
 
         release(collector(self._access), self._found(memory_id).id)
         return self._found(memory_id)
@@ -187,7 +187,7 @@ class BaseMemory(Generic[Mode]):
         looked_in = [store for store in stores or (self._access.store,) if store is not None]
         found = next(filter(None, (store.memory(memory_id) for store in looked_in)), None) if known else None
         if found is None:
-            from memsweep.collector.missing import no_memory
+            from memsweep.collector.selection import no_memory
 
             raise no_memory(memory_id, self.workspace_id)
         return found
@@ -325,7 +325,7 @@ def _store_to_fill(access: Access[Mode], supersedes: Sequence[str]) -> Store:
         return access.store_to_fill()
     except UnknownWorkspace:
         if supersedes:  # nothing is there that it could take the place of
-            from memsweep.collector.missing import no_memory
+            from memsweep.collector.selection import no_memory
 
             raise no_memory(supersedes[0], access.workspace_id) from None
         _ = access.app.embedder.model  # a server that is down says so here

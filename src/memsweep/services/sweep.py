@@ -55,7 +55,7 @@ class SweepService(Generic[Mode]):
     @operation
     def plan_chosen(self, memory_ids: Iterable[str]) -> Plan:
         """Save a plan of these memories and what only they keep alive; nothing is removed."""
-        from memsweep.collector.chosen import plan_chosen
+        from memsweep.collector.collect import plan_chosen
 
         return plan_chosen(collector(self._access), list(memory_ids))
 
@@ -164,7 +164,7 @@ class SweepService(Generic[Mode]):
     @operation
     def receipt(self, receipt_id: str) -> ReceiptDetails:
         """One of them."""
-        from memsweep.collector.receipts import receipt
+        from memsweep.collector.history import receipt
 
         return receipt(self._access.store.collector, self._access.clock(), receipt_id, self._purge_days())
 
@@ -174,7 +174,7 @@ class SweepService(Generic[Mode]):
         return self._receipts(limit, cursor, holding=True)
 
     def _receipts(self, limit: int, cursor: str | None, *, holding: bool) -> ReceiptPage:
-        from memsweep.collector.receipts import receipts
+        from memsweep.collector.history import receipts
         from memsweep.model.plan import ReceiptPage
 
         store, now, days = self._access.found(), self._access.clock(), self._purge_days()
@@ -226,7 +226,7 @@ class SweepService(Generic[Mode]):
     @operation
     def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
         """Why a memory or an entity is kept or is garbage, the path to what keeps it, and its history."""
-        from memsweep.collector.explain import explain
+        from memsweep.collector.history import explain
 
         return explain(collector(self._access), item_id)
 

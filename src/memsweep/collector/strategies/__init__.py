@@ -6,19 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from memsweep.collector.strategies import (
-    decayed,
-    duplicates,
-    empty_memories,
-    expired,
-    missing_files,
-    origin,
-    orphaned_chunks,
-    orphaned_entities,
-    stale_code,
-    superseded,
-    unreachable_entities,
-)
+from memsweep.collector.strategies import duplicates, entities, memories, origin
 from memsweep.collector.strategies.rule import Options
 from memsweep.errors import BadInput
 from memsweep.model.plan import Found, Kind, Survey
@@ -53,18 +41,18 @@ class Strategy:
 # What removes memories may leave entities without a root, so it must see the graph, and which memory states what.
 CASCADE: frozenset[Need] = frozenset({"graph", "statements"})
 STRATEGIES: dict[str, Strategy] = {
-    "stale_code": Strategy(stale_code.find, CASCADE),
-    "missing_files": Strategy(missing_files.find, CASCADE | {"files"}),
-    "orphaned_chunks": Strategy(orphaned_chunks.find, frozenset({"lone chunks"})),
-    "orphaned_entities": Strategy(orphaned_entities.find, frozenset({"graph"})),
+    "stale_code": Strategy(memories.stale_code, CASCADE),
+    "missing_files": Strategy(memories.missing_files, CASCADE | {"files"}),
+    "orphaned_chunks": Strategy(entities.orphaned_chunks, frozenset({"lone chunks"})),
+    "orphaned_entities": Strategy(entities.orphaned_entities, frozenset({"graph"})),
     # It takes no memories, so what one of them speaks of stays as it is.
-    "unreachable_entities": Strategy(unreachable_entities.find, frozenset({"unmentioned graph", "statements"})),
-    "expired": Strategy(expired.find, CASCADE),
-    "empty_memories": Strategy(empty_memories.find, CASCADE | {"chunk counts"}),
+    "unreachable_entities": Strategy(entities.unreachable_entities, frozenset({"unmentioned graph", "statements"})),
+    "expired": Strategy(memories.expired, CASCADE),
+    "empty_memories": Strategy(memories.empty_memories, CASCADE | {"chunk counts"}),
     "duplicates": Strategy(duplicates.find, CASCADE | {"texts", "supersessions", "chunk counts"}),
     # It takes no memories, and may still take most of what is known.
-    "decayed": Strategy(decayed.find, frozenset({"relations"}), ("memory", "entity", "relation")),
-    "superseded": Strategy(superseded.find, CASCADE | {"relations", "supersessions"}),
+    "decayed": Strategy(entities.decayed, frozenset({"relations"}), ("memory", "entity", "relation")),
+    "superseded": Strategy(memories.superseded, CASCADE | {"relations", "supersessions"}),
     "origin": Strategy(origin.find, CASCADE | {"relations", "origins"}, ("memory", "entity", "relation")),
 }
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from memsweep.errors import BadInput
-from memsweep.graph.exchange import graphml, plain
+from memsweep.graph.exchange import graphml, records
 from memsweep.graph.exchange.records import Record, dump_of, entity_record, relation_record
 from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphDump
 
@@ -53,7 +53,7 @@ def read_cypher(text: str, now: datetime) -> GraphDump:
         else:
             raise BadInput(
                 f"line {number} is not a statement that export_graph writes: {line[:60]!r}.",
-                hint="Only Cypher that was exported here is read_cypher.",
+                hint="Only Cypher that was exported here is read.",
             )
     return dump_of(nodes, edges, now)
 
@@ -93,7 +93,7 @@ def _map(text: str, number: int) -> Record:
         try:
             found[name[1]], at = decoder.raw_decode(text, name.end())
         except (ValueError, RecursionError):
-            raise BadInput(f"line {number}: the value of {name[1]} cannot be read_cypher.") from None
+            raise BadInput(f"line {number}: the value of {name[1]} cannot be read.") from None
         at += 2 if text.startswith(", ", at) else 0
     return found
 
@@ -107,9 +107,9 @@ class ExchangeForm(NamedTuple):
 
 
 FORMS: dict[str, ExchangeForm] = {
-    "json": ExchangeForm(plain.write, plain.read, ".json"),
+    "json": ExchangeForm(records.write_json, records.read_json, ".json"),
     "graphml": ExchangeForm(graphml.write, graphml.read, ".graphml"),
-    "cytoscape": ExchangeForm(plain.write_cytoscape, plain.read_cytoscape, ".cyjs"),
+    "cytoscape": ExchangeForm(records.write_cytoscape, records.read_cytoscape, ".cyjs"),
     "cypher": ExchangeForm(write_cypher, read_cypher, ".cypher"),
 }
 
