@@ -103,10 +103,10 @@ class Http:
 
 
 class Command:
-    """A command each time; the one under way is what a kill ends."""
+    """A command each time; the one under way is what a kill ends, at a moment that `chance` says."""
 
-    def __init__(self, place: Path) -> None:
-        self._place, self._kill_next = place, False
+    def __init__(self, place: Path, chance: random.Random) -> None:
+        self._place, self._chance, self._kill_next = place, chance, False
 
     def call(self, tool: str, **arguments: Any) -> Mapping[str, Any]:
         words: dict[str, Callable[[], list[str]]] = {
@@ -116,7 +116,7 @@ class Command:
             "undo": lambda: ["undo", arguments["receipt_id"]],
             "get_memory": lambda: ["get", arguments["memory_id"]],
         }
-        after, self._kill_next = (random.random() * 0.05 if self._kill_next else None), False
+        after, self._kill_next = (self._chance.random() * 0.05 if self._kill_next else None), False
         done = doors.perform(doors.Act(command=[*words[tool](), "--json"]), self._place, after_seconds=after, **HERE)
         heard = (done.answer or "").strip()
         if done.killed or (after is not None and not (done.acknowledged and heard.endswith("}"))):
@@ -155,6 +155,17 @@ class Library:
         pass
 
 
+def _door(place: Path, number: int, chance: random.Random) -> Door:
+    match KINDS[number]:
+        case "stdio":
+            return Stdio(place)
+        case "http":
+            return Http(place, number)
+        case "command":
+            return Command(place, random.Random(chance.random()))  # of its own: a timer decides when it is asked
+    return Library(place)
+
+
 def _result(result: Mapping[str, Any]) -> Mapping[str, Any]:
     if result.get("isError"):
         raise AssertionError(result["content"][0]["text"])
@@ -180,9 +191,7 @@ class Worker:
 
     def __init__(self, place: Path, number: int, chance: random.Random) -> None:
         self._number, self._chance, self.book = number, chance, Book()
-        self._door: Door = {"stdio": Stdio, "command": Command, "library": Library}.get(
-            KINDS[number], lambda place: Http(place, number)
-        )(place)
+        self._door = _door(place, number, chance)
         self._receipts: dict[str, tuple[str, str]] = {}
 
     def work(self, calls: int) -> None:

@@ -13,6 +13,7 @@ import pytest
 from memsweep.app import App, make_app
 from memsweep.settings import load_settings
 from tests.support import store_files
+from tests.support.commands import run_warm
 from tests.support.engines import ENGINES, Home
 from tests.support.http import HttpServer, open_session, rpc, rpc_body, rpc_headers, serving
 from tests.support.waiting import PATIENCE, wait_for
@@ -82,6 +83,18 @@ def test_a_server_stops_although_a_call_goes_on(home: Path, log: Path) -> None:
     finally:
         server.process.kill()
         server.process.wait(PATIENCE)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+def test_a_signal_before_the_loop_listens_to_signals_ends_the_server(home: Path, number: signal.Signals) -> None:
+    told_early = f"""
+import signal, sys, uvicorn
+from memsweep.cli import run
+serve = uvicorn.Server.serve
+uvicorn.Server.serve = lambda *given, **named: signal.raise_signal({number:d}) or serve(*given, **named)
+sys.exit(run(["serve", "--http", "--port", "0"]))
+"""
+    assert run_warm("-c", told_early, home=home).status == 0
 
 
 @pytest.mark.parametrize("engine_kind", ENGINES)

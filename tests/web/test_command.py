@@ -100,7 +100,8 @@ def test_no_other_account_reads_the_link_from_the_command_line_of_the_browser(tm
 @pytest.mark.slow
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
 def test_the_file_that_leads_to_the_link_goes_with_the_page(home: Path, ending: signal.Signals) -> None:
-    command = [*MEMSWEEP, "ui", "--port", "0"]
+    """Told at once, before the server runs, and as a job in the background, which a shell has ignore SIGINT."""
+    command = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *MEMSWEEP, "ui", "--port", "0"]
     env = environment(home) | {"BROWSER": "true"}
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ui:
         try:

@@ -40,7 +40,8 @@ _REDIRECT = """<!doctype html>
 def serve_page(app: App, port: int, *, open_browser: bool) -> None:
     """Serve the page until somebody stops it."""
     link = OneTimeLink()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # an end like Ctrl-C, which takes the file away
+    for kind in (signal.SIGINT, signal.SIGTERM):  # SIGINT too: a shell has its jobs in the background ignore it
+        signal.signal(kind, signal.default_int_handler)  # an end like Ctrl-C, which takes the file away
     with listen(port) as listener, _redirect_file(app, listener, link) if open_browser else nullcontext() as file:
         server = page_server(app, link, listener)
         with suppress(KeyboardInterrupt):  # which uvicorn passes on when it has ended

@@ -316,15 +316,19 @@ def serve_until_signalled(door: Door, listener: socket.socket, patience_seconds:
         timeout_graceful_shutdown=_FINISH_SECONDS,
         **limits(patience_seconds),
     )
-    with _signals_end_quietly():
-        _Server(config, door).run(sockets=[listener])
+    server = _Server(config, door)
+    with _signals_end_quietly(server):
+        server.run(sockets=[listener])
 
 
 @contextlib.contextmanager
-def _signals_end_quietly() -> Iterator[None]:
-    """Uvicorn sends itself the signal again when all is done; there is nothing left to end by then."""
+def _signals_end_quietly(server: uvicorn.Server) -> Iterator[None]:
+    """Uvicorn listens to signals only once its loop runs, and sends itself the signal again when all is done.
+
+    One that comes earlier ends the server too; after the end there is nothing left to end.
+    """
     kinds = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(kind, lambda *_: None) for kind in kinds]
+    before = [signal.signal(kind, server.handle_exit) for kind in kinds]
     try:
         yield
     finally:
