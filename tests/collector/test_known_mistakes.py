@@ -9,7 +9,7 @@ import pytest
 from memsweep import clock
 from memsweep.app import App, Memory
 from memsweep.collector import collect
-from memsweep.errors import Conflict, StoreBusy
+from memsweep.errors import StoreBusy
 from memsweep.model.plan import Totals
 from tests.collector.stores import Link, Note, StoreSpec, Thing, broken, dump, live, set_stale, store_with, write_rows
 from tests.support import contents, store_files
@@ -23,14 +23,6 @@ def test_what_is_deleted_is_what_was_shown_not_what_the_rule_finds_by_then() -> 
         receipt = collect.apply(place.tools(), plan.id, confirm=True)
         assert (shown, receipt.totals.memories) == (["a.py"], 1)
         assert [each.path for each in contents.listed(place.memory)] == ["b.py"]
-
-
-def test_two_memories_with_three_chunks_are_two_memories() -> None:
-    notes = (Note("a text in two pieces", path="a.py", stale=True, chunks=2), Note("b", path="b.py", stale=True))
-    with store_with(StoreSpec(notes=notes)) as place:
-        plan = collect.plan(place.tools(), "stale_code")
-        receipt = collect.apply(place.tools(), plan.id, confirm=True)
-        assert plan.totals == receipt.totals == Totals(memories=2, chunks=3)
 
 
 def test_a_wrong_prune_is_not_final(memory: Memory, home: Path, tmp_path: Path) -> None:
@@ -54,15 +46,6 @@ def test_a_wrong_prune_is_not_final(memory: Memory, home: Path, tmp_path: Path) 
     assert live(file) == seen
     assert memory.search("class run helper", limit=50).hits == hits
     assert store_files.problems(file) == []
-
-
-def test_a_boolean_that_an_agent_sets_itself_cannot_empty_a_workspace() -> None:
-    with store_with(StoreSpec(notes=tuple(Note(f"n{n}", path=f"{n}.py", stale=True) for n in range(30)))) as place:
-        with pytest.raises(Conflict, match=r"30 of 30 memories .* pass allow_large=true"):
-            collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
-        receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True, allow_large=True)
-        collect.undo(place.tools(), receipt.id)
-        assert place.memory.stats().total_memories == 30
 
 
 @pytest.mark.parametrize("length", [1, 2, 3, 50])
@@ -93,14 +76,6 @@ def test_what_is_deeper_than_ten_hops_lives() -> None:
         assert collect.plan(place.tools(), "all").item_count == 0
 
 
-def test_an_empty_root_set_is_an_error_and_not_everything() -> None:
-    spec = StoreSpec(notes=(Note("n"),), things=tuple(Thing(f"T{n}") for n in range(25)))
-    with store_with(spec) as place:
-        with pytest.raises(Conflict, match="none of the 25 entities has a root"):
-            collect.plan_and_apply(place.tools(), "all", confirm=True, allow_large=True)
-        assert place.memory.stats().total_entities == 25
-
-
 def test_a_relation_without_a_weight_protects() -> None:
     spec = StoreSpec(
         notes=(Note("n"),),
@@ -128,34 +103,6 @@ def test_the_plan_already_holds_what_the_removal_of_relations_will_orphan() -> N
         assert place.names() == ["h"]
         assert collect.plan(place.tools(), "all").item_count == 0, "nothing waits for the next run"
         assert broken(place.file) == []
-
-
-def test_a_fact_that_another_file_states_too_stays() -> None:
-    spec = StoreSpec(
-        notes=(Note("one", path="a.py", stale=True), Note("two", path="b.py")),
-        things=(Thing("f"), Thing("g")),
-        links=(Link(0, 1, "calls", sources=(0, 1)),),
-        mentions=((0, 0, 0), (1, 0, 0)),
-    )
-    with store_with(spec) as place:
-        assert collect.plan_and_apply(place.tools(), "stale_code", confirm=True).totals == Totals(1, 1, 0, 0)
-        assert place.memory.stats().total_relations == 1
-
-
-def test_is_one_transaction_with_its_details() -> None:
-    spec = StoreSpec(
-        notes=(Note("a", path="a.py", stale=True),),
-        things=(Thing("A"), Thing("B")),
-        links=(Link(0, 1),),
-        mentions=((0, 0, 0),),
-    )
-    with store_with(spec) as place:
-        receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
-        assert {item.kind for item in place.memory.sweep.trash()[0]} == {"memory", "entity"}
-        assert all(item.receipt_id == receipt.id for item in place.memory.sweep.trash()[0])
-        (event,) = place.memory.sweep.audit(subject=receipt.id)
-        assert event.counts["entities"] == 2
-        assert event.counts["relations"] == 1
 
 
 def test_what_the_settings_say_applies_when_a_call_says_nothing(make: Callable[..., App], home: Path) -> None:

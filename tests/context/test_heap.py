@@ -27,13 +27,6 @@ def test_the_defaults_are_those_of_the_design():
     assert (Limits().batch_min, Limits().batch_max) == (5, 20)
 
 
-def test_references_are_counted_while_the_referrer_lives():
-    heap = heap_of(segment("a"), segment("b", references=("a",)), segment("c", references=("a", "c")))
-    assert [heap.get(own).refcount for own in "abc"] == [2, 0, 0]
-    heap.prune(["b"])
-    assert heap.get("a").refcount == 1
-
-
 def test_what_a_new_segment_refers_to_is_touched_and_a_restored_one_is_as_it_was():
     later = NOW + timedelta(hours=1)
     heap = heap_of(segment("a"), segment("b"))
@@ -63,34 +56,6 @@ def test_a_small_step_looks_at_the_young_and_comes_round_to_the_old():
         assert all(heap.get(f"{step}-{item}").gc_survival_count == 1 for item in range(20))
     assert min(heap.get(f"{step}-{item}").gc_survival_count for step in range(5) for item in range(20)) > 2
     assert {heap.get(f"{step}-{item}").generation for step in range(12) for item in range(20)} == {"old"}
-
-
-def test_above_the_soft_limit_small_batches_go_to_the_stash():
-    heap = heap_of(limits=SMALL)
-    batches = [heap.add(segment(f"s{n}", tokens=20), now=NOW) for n in range(40)]
-    assert {len(batch) for batch in batches} <= {0, 2, 3}
-    assert heap.tokens <= SMALL.soft_tokens
-    assert len(heap) + len(heap.stashed) == 40
-
-
-def test_near_the_hard_limit_a_full_collection_runs():
-    heap = heap_of(segment("a", tokens=10, age_hours=99), segment("b", tokens=10), limits=SMALL)
-    going = heap.add(segment("huge", tokens=895), now=NOW)
-    assert heap.tokens <= SMALL.soft_tokens
-    assert "huge" in going
-
-
-def test_a_window_full_of_pins_is_left_alone():
-    heap = heap_of(*(segment(f"s{n}", tokens=50, pinned=True) for n in range(30)), limits=SMALL)
-    assert len(heap) == 30
-    assert heap.collect(now=NOW).shortfall == 1400
-
-
-def test_a_step_leaves_alone_what_a_live_segment_refers_to():
-    heap = heap_of(segment("base", "um", tokens=1), limits=SMALL)
-    for n in range(20):
-        heap.add(segment(f"s{n}", f"value_{n} is {n}", tokens=20, references=("base",)), now=NOW)
-    assert "base" in heap
 
 
 def test_a_pin_protects_until_it_is_taken_off():
@@ -123,14 +88,6 @@ def test_delete_needs_a_confirmation_and_hands_the_segments_back():
         heap.prune(["a"], strategy="delete")
     assert heap.prune(["a"], strategy="delete", confirm=True).deleted == (segment("a"),)
     assert (len(heap), heap.stashed) == (0, [])
-
-
-def test_a_restored_segment_is_back_in_its_place():
-    heap = heap_of(segment("a"), segment("b"), segment("c"))
-    before = heap.segments
-    heap.prune(["b", "a"])
-    heap.restore(["a", "b"])
-    assert heap.segments == before
 
 
 def test_the_last_messages_stay_the_last_after_a_restore():

@@ -80,19 +80,6 @@ def test_pins_and_hard_roots_never_leave(fresh: Make, data: st.DataObject) -> No
 
 @one_store
 @given(data=st.data())
-def test_stash_then_restore_is_the_identity(fresh: Make, data: st.DataObject) -> None:
-    segments = data.draw(windows())
-    window = fresh(segments)
-    before = window.segments()
-    chosen = data.draw(st.permutations([s.segment_id for s in segments]))
-    window.prune(chosen)
-    window.restore(data.draw(st.permutations(chosen)))
-    assert window.segments() == before
-    assert window.state().tokens == sum(s.tokens for s in segments)
-
-
-@one_store
-@given(data=st.data())
 def test_undo_is_the_identity(app: App, fresh: Make, data: st.DataObject) -> None:
     segments = data.draw(windows())
     window = fresh(segments)
@@ -102,36 +89,3 @@ def test_undo_is_the_identity(app: App, fresh: Make, data: st.DataObject) -> Non
     if done.receipt_id is not None:
         app.memory().sweep.undo(done.receipt_id)
     assert window.segments() == before
-
-
-@one_store
-@given(segments=windows(), budget=st.integers(0, 250))
-def test_the_budget_is_kept_or_the_shortfall_is_explained_and_twice_is_once(
-    fresh: Make, segments: list[ContextSegment], budget: int
-) -> None:
-    window = fresh(segments)
-    seen = window.analyze(budget=budget)
-    if seen.plan_id is not None:
-        done = window.prune(plan_id=seen.plan_id)
-        assert done.change.tokens_after == seen.change.tokens_after
-    after = window.state().tokens
-    assert after <= budget + seen.shortfall
-    assert seen.shortfall == 0 or "could not be freed" in seen.reason
-    again = window.analyze(budget=budget)
-    assert again.planned == frozenset()
-    assert window.state().tokens == after
-
-
-@one_store
-@given(segments=windows(max_size=25), soft=st.integers(20, 200))
-def test_automatic_collections_lose_nothing_and_take_no_root(
-    fresh: Make, segments: list[ContextSegment], soft: int
-) -> None:
-    window = fresh([segment("first", tokens=0)])
-    window.configure(soft_tokens=soft, hard_tokens=2 * soft, changes_per_step=3, batch=2)
-    for each in segments:
-        window.add([each])
-    assert hard(segments, None) <= set(active(window))
-    everything = window.segments(stashed=True)
-    assert [s.segment_id for s in everything] == ["first", *(s.segment_id for s in segments)]
-    assert {s.segment_id: s.text for s in everything}.items() >= {s.segment_id: s.text for s in segments}.items()

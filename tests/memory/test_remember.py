@@ -16,6 +16,7 @@ from memsweep.model.text import MAX_TEXT_BYTES
 from memsweep.model.times import parse_time
 from tests.support import store_files
 from tests.support.counts import TIMES, rounds
+from tests.support.engines import on_every_engine
 from tests.support.inside import dump_of
 
 
@@ -93,7 +94,8 @@ def everything(memory: Memory) -> dict[str, Any]:
     return {"added": added, "memory": memory.get(added.memory_id)}
 
 
-def test_everything_that_was_given_comes_back(memory: Memory, home: Path) -> None:
+@on_every_engine
+def test_everything_that_was_given_comes_back(memory: Memory) -> None:
     before = datetime.now(UTC)
     done = everything(memory)
     kept = done["memory"]
@@ -112,7 +114,7 @@ def test_everything_that_was_given_comes_back(memory: Memory, home: Path) -> Non
     assert before <= kept.created_at == kept.updated_at == kept.last_seen_at <= datetime.now(UTC)
     stats = memory.stats()
     assert (stats.total_memories, stats.total_chunks, stats.total_entities, stats.total_relations) == (1, 1, 2, 1)
-    assert store_files.problems(store_files.file_of(home)) == []
+    assert memory.care.doctor().findings == ()
 
 
 @pytest.mark.parametrize(
@@ -142,7 +144,8 @@ def test_what_is_refused_leaves_nothing_behind(memory: Memory, home: Path, wrong
     assert not home.exists()
 
 
-def test_the_same_text_again_touches_the_old_memory(memory: Memory, home: Path) -> None:
+@on_every_engine
+def test_the_same_text_again_touches_the_old_memory(memory: Memory) -> None:
     first = memory.remember("the same", tags=["a", "b"], metadata={"k": 1, "l": 1}, source="one", pinned=True)
     old = memory.get(first.memory_id)
     again = memory.remember(
@@ -161,7 +164,7 @@ def test_the_same_text_again_touches_the_old_memory(memory: Memory, home: Path) 
     assert new.version == old.version + 1
     assert memory.stats().total_memories == 1
     assert [hit.passage.text for hit in memory.search("same", filters={"tags": ["a", "c"]}).hits] == ["the same"]
-    assert store_files.problems(store_files.file_of(home)) == []
+    assert memory.care.doctor().findings == ()
 
 
 def test_a_duplicate_does_not_forget_when_the_first_one_expires(memory: Memory) -> None:
@@ -170,14 +173,16 @@ def test_a_duplicate_does_not_forget_when_the_first_one_expires(memory: Memory) 
     assert memory.get(first.memory_id).expires_at == datetime(2030, 1, 1, tzinfo=UTC)
 
 
-def test_what_a_duplicate_says_of_names_and_facts_is_kept(memory: Memory, home: Path) -> None:
+@on_every_engine
+def test_what_a_duplicate_says_of_names_and_facts_is_kept(memory: Memory) -> None:
     first = memory.remember("Ada met Bob.", entities=["Ada"])
     memory.remember("Ada met Bob.", entities=["Bob"], relations=[{"from": "Ada", "relation": "met", "to": "Bob"}])
     assert {thing.name for thing in memory.get(first.memory_id).entities} == {"Ada", "Bob"}
     assert memory.stats().total_relations == 1
-    assert store_files.problems(store_files.file_of(home)) == []
+    assert memory.care.doctor().findings == ()
 
 
+@on_every_engine
 def test_the_same_text_in_another_thread_is_another_memory(memory: Memory) -> None:
     ids = {memory.remember("yes", thread_id=thread).memory_id for thread in (None, "a", "b", "a", None)}
     assert len(ids) == 3
@@ -204,7 +209,8 @@ def test_turns_of_a_thread_keep_their_order(memory: Memory) -> None:
         assert near == {*talk[max(0, number - 1) : number], *talk[number + 1 : number + 2]}
 
 
-def test_a_name_becomes_an_entity_when_the_workspace_has_seen_enough_of_it(memory: Memory, home: Path) -> None:
+@on_every_engine
+def test_a_name_becomes_an_entity_when_the_workspace_has_seen_enough_of_it(memory: Memory) -> None:
     first = memory.remember("Caroline was there yesterday.")
     assert memory.stats().total_entities == 0
     second = memory.remember("Caroline said so.")
@@ -212,7 +218,7 @@ def test_a_name_becomes_an_entity_when_the_workspace_has_seen_enough_of_it(memor
     for added in (first, second):
         assert memory.get(added.memory_id).entities == (NamedThing("Caroline"),)
     assert memory.remember("then Caroline left").entities_created == 0
-    assert store_files.problems(store_files.file_of(home)) == []
+    assert memory.care.doctor().findings == ()
 
 
 def test_names_that_the_caller_hands_in_come_instead_of_the_rule(memory: Memory) -> None:

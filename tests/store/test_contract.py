@@ -194,43 +194,8 @@ def test_an_engine_that_was_closed_can_be_opened_again(engine: Engine) -> None:
 # remembering
 
 
-def test_a_memory_comes_back_as_it_was_written(store: Store) -> None:
-    written = new(
-        "Text with 漢字 and 🎉\r\n",
-        tags=("b", "a"),
-        source="chat",
-        metadata={"k": [1, None, {"é": 2.5}]},
-        thread_id="talk",
-        expires_at=NOW + timedelta(days=1),
-        pinned=True,
-    )
-    done = store.add(written, MODEL)
-    assert (done.memory_id, done.chunks_created, done.entities_created, done.duplicate_of) == (written.id, 1, 0, None)
-    memory = store.memory(written.id)
-    assert memory is not None
-    assert memory.text == written.draft.text
-    assert memory.tags == ("b", "a")
-    assert (memory.source, memory.metadata, memory.thread_id) == ("chat", {"k": [1, None, {"é": 2.5}]}, "talk")
-    assert (memory.created_at, memory.updated_at, memory.last_seen_at) == (NOW, NOW, NOW)
-    assert memory.expires_at == NOW + timedelta(days=1)
-    assert (memory.pinned, memory.stale, memory.version, memory.chunk_count) == (True, False, 1, 1)
-
-
 def test_an_unknown_memory_is_none(store: Store) -> None:
     assert store.memory("mem_nothing") is None
-
-
-def test_a_twin_is_touched_instead_of_stored(store: Store) -> None:
-    first = new("same", tags=("a",), metadata={"x": 1, "y": 1})
-    later = NOW + timedelta(hours=1)
-    store.add(first, MODEL)
-    again = store.add(new("same", tags=("b", "a"), metadata={"y": 2}, pinned=True, now=later), MODEL)
-    assert (again.memory_id, again.duplicate_of, again.chunks_created) == (first.id, first.id, 0)
-    memory = store.memory(first.id)
-    assert memory is not None
-    assert (memory.tags, memory.metadata, memory.pinned) == (("a", "b"), {"x": 1, "y": 2}, True)
-    assert (memory.created_at, memory.last_seen_at, memory.version) == (NOW, later, 2)
-    assert store.stats().total_memories == store.stats().total_chunks == 1
 
 
 def test_seeing_a_twin_never_moves_its_time_back(store: Store) -> None:
@@ -240,59 +205,6 @@ def test_seeing_a_twin_never_moves_its_time_back(store: Store) -> None:
     memory = store.memory(first.id)
     assert memory is not None
     assert memory.last_seen_at == NOW
-
-
-def test_a_twin_is_the_same_text_in_the_same_thread(store: Store) -> None:
-    store.add(new("same", thread_id="a"), MODEL)
-    assert store.touch_existing(MemoryDraft("same"), content_hash("same"), NOW) is None
-    assert store.touch_existing(MemoryDraft("same", thread_id="b"), content_hash("same"), NOW) is None
-    assert store.touch_existing(MemoryDraft("other", thread_id="a"), content_hash("same"), NOW) is None
-    assert store.touch_existing(MemoryDraft("same", thread_id="a"), content_hash("same"), NOW) is not None
-
-
-def test_names_and_facts_are_kept(store: Store) -> None:
-    ada, bob = NamedThing("Ada", "Person"), NamedThing("Bob", "Person")
-    written = new(
-        "Ada knows Bob",
-        mentions=(NewMention("ent_1", ada, (0,), True), NewMention("ent_2", bob, (), True)),
-        facts=(NewFact("rel_1", Fact(ada, "knows", bob)),),
-    )
-    assert store.add(written, MODEL).entities_created == 2
-    memory = store.memory(written.id)
-    assert memory is not None
-    assert memory.entities == (ada,)
-    assert (store.stats().total_entities, store.stats().total_relations) == (2, 1)
-
-
-def test_a_twin_takes_the_names_and_facts_that_come_with_it(store: Store) -> None:
-    ada, bob = NamedThing("Ada"), NamedThing("Bob")
-    first = new("Ada knows Bob", vectors=(vector(1, 1, 1, 1),))
-    store.add(first, MODEL)
-    again = store.add(
-        new(
-            "Ada knows Bob",
-            vectors=(vector(1, 1, 1, 1), vector(1, 1, 1, 1)),
-            mentions=(NewMention("ent_a", ada, (0,), True), NewMention("ent_b", bob, (1,), True)),
-            facts=(NewFact("rel_a", Fact(ada, "knows", bob)),),
-        ),
-        MODEL,
-    )
-    assert (again.duplicate_of, again.entities_created) == (first.id, 2)
-    memory = store.memory(first.id)
-    assert memory is not None
-    assert set(memory.entities) == {ada, bob}
-    assert store.stats().total_relations == 1
-
-
-def test_a_name_found_by_rule_waits_for_enough_evidence(store: Store) -> None:
-    def seen(text: str, evidence: int) -> NewMemory:
-        mention = NewMention(f"ent_{text}", NamedThing("Mel"), (0,), False, evidence)
-        return new(text, mentions=(mention,))
-
-    one, two, three = seen("one", 1), seen("two", 0), seen("three", 1)
-    assert [store.add(memory, MODEL).entities_created for memory in (one, two, three)] == [0, 0, 1]
-    found = [store.memory(memory.id) for memory in (one, three)]
-    assert [memory.entities for memory in found if memory] == [(NamedThing("Mel"),)] * 2
 
 
 def test_the_first_vector_decides_the_model(store: Store) -> None:
