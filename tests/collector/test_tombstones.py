@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from memsweep.app import Memory
+from memsweep.app import Memory, called_by
 from memsweep.errors import Conflict
+from memsweep.model.origin import Origin
 from memsweep.model.text import content_hash
 from memsweep.store.things.collected import TombstoneRow
 from tests.support.engines import on_every_engine
@@ -130,6 +131,59 @@ def test_a_file_that_was_forgotten_is_no_memory_either(memory: Memory, tmp_path:
     memory.delete(hit.passage.memory_id, confirm=True, forever=True)
     with pytest.raises(Conflict, match="must not be learned again"):
         memory.remember(TEXT.upper())
+
+
+EVIL = Origin("mcp", "cursor", "1.0", "ses_evil", "add_memory", "agent")
+AGAIN = TEXT.upper() + "\n"
+
+
+def recovered(memory: Memory) -> Callable[[], object]:
+    copy = memory.remember(AGAIN, thread_id="another").memory_id
+    memory.delete(copy, confirm=True)
+    return lambda: memory.sweep.recover(copy)
+
+
+def undone(memory: Memory) -> Callable[[], object]:
+    copy = memory.remember(AGAIN, thread_id="another").memory_id
+    receipt = memory.delete(copy, confirm=True).id
+
+    def undo() -> None:
+        raise Conflict(dict(memory.sweep.undo(receipt).conflicts)[copy])
+
+    return undo
+
+
+def changed_back(memory: Memory) -> Callable[[], object]:
+    receipt = memory.update(memory.remember(AGAIN, thread_id="another").memory_id, text="something else").receipt_id
+    return lambda: memory.sweep.undo(str(receipt))
+
+
+def given_back(memory: Memory) -> Callable[[], object]:
+    """The update was somebody's who is taken back."""
+    copy = memory.remember(AGAIN, thread_id="another").memory_id
+    with called_by(EVIL):
+        memory.update(copy, text="something else")
+
+    def take_back() -> None:
+        plan = memory.sweep.plan("origin", origin={"session": "ses_evil"})
+        skipped = memory.sweep.apply(plan.id, confirm=True, allow_large=True).skipped
+        raise Conflict(next(why for uid, why in skipped if uid == copy))
+
+    return take_back
+
+
+@on_every_engine
+@pytest.mark.parametrize("back", [recovered, undone, changed_back, given_back])
+def test_a_copy_of_it_does_not_come_back(memory: Memory, back: Callable[[Memory], Callable[[], object]]) -> None:
+    bring_back = back(memory)
+    forgotten = memory.remember(TEXT).memory_id
+    memory.delete(forgotten, confirm=True, forever=True)
+    with pytest.raises(Conflict, match=r"its text was deleted for good at \d{4}-\d\d-\d\d .* remove " + forgotten):
+        bring_back()
+    assert "4711" not in repr([memory.get(each.id).text for each in memory.memories().memories])
+    memory.sweep.remove_tombstone(forgotten)
+    if back in (recovered, changed_back):
+        bring_back()
 
 
 @on_every_engine

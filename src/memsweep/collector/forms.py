@@ -57,14 +57,16 @@ class Forms:
         if will is None:
             return CHANGED
         after, earlier = remade(row, was, will), None
+        lives = row.trash is None or returns
         if will.text != row.content_hash.hex():
             earlier = self._texts.get((row.key, will.text))
             if earlier is None:
                 return "its earlier text was purged"
             after = after._replace(text=earlier["text"])
-            lives = row.trash is None or returns
             if lives and (other := said_in_place_of(self._tx, after, self._going)) is not None:
                 return f"the same text was added again as {other}"
+        if lives and (earlier or returns) and (gone := self._tx.tombstones.why_gone({row.key: after.text})):
+            return gone[row.key]
         if after != row:
             after = after._replace(updated_at=self._at, version=row.version + 1)
         self.made.append(Form(row, after, earlier, returns))

@@ -146,8 +146,12 @@ class Returning:
         said = {clash.id: f"its file was indexed again as {clash.other_id}" for clash in files}
         again = said_again(self._tx, texts)
         said |= {clash.id: f"the same text was added again as {clash.other_id}" for clash in again}
+        rows = self._tx.texts.at(keys) if self._tx.tombstones.any() else {}
+        forgotten = self._tx.tombstones.why_gone({key: row.text for key, row in rows.items()})
+        said |= {rows[key].id: why for key, why in forgotten.items()}
         self.conflicts += said.items()
-        return {*keys, *self._said.memories} - {clash.key for clash in files} - {clash.key for clash in again}
+        away = {*forgotten, *(clash.key for clash in files), *(clash.key for clash in again)}
+        return {*keys, *self._said.memories} - away
 
     def _pick_chunks(self) -> set[int]:
         if self._only is not None:

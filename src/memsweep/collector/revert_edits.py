@@ -357,7 +357,10 @@ class RevertEdits:
             return f"it was changed again{said}"
         if row.trash is not None:
             return ""
-        other = self._tx.texts.duplicate_of(text_before(row, revision.before))
+        was = text_before(row, revision.before)
+        if gone := self._tx.tombstones.why_gone({row.key: was.text} if was.text != row.text else {}):
+            return gone[row.key]
+        other = self._tx.texts.duplicate_of(was)
         return f"the same text was added again as {other}" if other is not None else ""
 
     def _written(self, each: _Back, pieces: Sequence[Piece]) -> list[Piece]:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import part
 from memsweep.model.ids import findable
 from memsweep.model.plan import Held, PlanItem, StoredReceipt, Totals, counts_of
 from memsweep.model.revision import Revision
+from memsweep.store.refusals import forgotten_text
 from memsweep.store.rows import Find, Rows, SumsBy, Values, Where
-from memsweep.store.texts import tombstoned
+from memsweep.store.texts import about, hashes, tombstoned
 from memsweep.store.things.code import CodeSkipRow
 from memsweep.store.things.collected import PLAN_ITEM, RECEIPT, PlanItemRow, PlanRow, SavedReceipt, TombstoneRow
 from memsweep.store.things.graph import EntityRow, RelationRow
 from memsweep.store.things.memories import ChunkRow, MemoryRow
 from memsweep.store.things.windows import SegmentRow
+
+Key = TypeVar("Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +194,16 @@ class Tombstones:
     def among(self, texts: Sequence[str]) -> set[str]:
         """Return those of these texts that have one, and may not be learned again."""
         return tombstoned(self._rows, texts)
+
+    def any(self) -> bool:
+        return bool(self._rows.ask(Find(TombstoneRow, limit=1, order=("hash",)))[0])
+
+    def why_gone(self, texts: Mapping[Key, str]) -> dict[Key, str]:
+        """Say of those of these texts that were forgotten when that was: none of them may come back."""
+        (found,) = self._rows.ask(Find(TombstoneRow, about([*texts.values()]).where, order=("hash",)))
+        known = {row.hash: row for row in found}
+        said = ((key, known[digest]) for key, text in texts.items() for digest in hashes(text) if digest in known)
+        return {key: forgotten_text(row.at, row.memory) for key, row in said}
 
     def drop(self, memory_id: str) -> bool:
         """Drop a tombstone; return whether there was one. Files passed over because of it are read again."""

@@ -9,6 +9,8 @@ from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, St
 from memsweep.model.stored import expect
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memsweep.model.workspace import EmbeddingModel, Workspace
 
 
@@ -74,6 +76,12 @@ def tombstoned_text() -> Conflict:
         "this text was deleted permanently and must not be learned again.",
         hint="`memsweep tombstone list` lists such texts; removing its tombstone allows it again.",
     )
+
+
+def forgotten_text(at: datetime, memory_id: str) -> str:
+    """Return the reason why something cannot come back."""
+    said = f"its text was deleted for good at {at:%Y-%m-%d %H:%M} UTC"
+    return f"{said}; `memsweep tombstone remove {memory_id}` allows it again"
 
 
 def is_first_model(known: EmbeddingModel | None, model: EmbeddingModel) -> bool:

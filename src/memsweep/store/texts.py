@@ -118,15 +118,15 @@ def forgotten_hash(text: str) -> bytes:
 
 def about(texts: Sequence[str]) -> Values:
     """Return the query of `tombstoned`."""
-    return Values(TombstoneRow, ("hash",), (("hash", "in", {digest for text in texts for digest in _hashes(text)}),))
+    return Values(TombstoneRow, ("hash",), (("hash", "in", {digest for text in texts for digest in hashes(text)}),))
 
 
 def tombstoned(rows: RowReads, texts: Sequence[str]) -> set[str]:
     """Return those of these texts that were forgotten for good and may not be learned again."""
     found = {digest if isinstance(digest, bytes) else bytes.fromhex(digest) for (digest,) in rows.ask(about(texts))[0]}
-    return {text for text in texts if found and not found.isdisjoint(_hashes(text))}
+    return {text for text in texts if found and not found.isdisjoint(hashes(text))}
 
 
-def _hashes(text: str) -> tuple[bytes, bytes]:
-    """The second is what tombstones had at first, of the exact text: no other can be made of it."""
+def hashes(text: str) -> tuple[bytes, bytes]:
+    """Return the hashes that tombstones know a text by: the second is what they had at first, of the exact text."""
     return forgotten_hash(text), content_hash(text)
