@@ -17,7 +17,7 @@ from memsweep.clock import new_id, now
 from memsweep.graph import carrying
 from memsweep.graph.whole_graph import load
 from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphDump
-from memsweep.services.graph_dependencies import graph_facts
+from memsweep.services.access import graph_facts
 from memsweep.services.memory import Memory
 from memsweep.settings import load_settings
 

@@ -26,8 +26,7 @@ from starlette.testclient import TestClient
 from common import Figure, arguments, at_most, show_figures, table, write_json
 from memsweep.app import App
 from memsweep.settings import load_settings
-from memsweep.web.guard import make_guard
-from memsweep.web.guarded import GuardedApp
+from memsweep.web.guard import GuardedApp, make_guard
 from memsweep.web.login import OneTimeLink
 from memsweep.web.page import make_page
 from memsweep.web.screens import SCREENS

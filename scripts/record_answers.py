@@ -14,7 +14,7 @@ from memsweep.app import App
 from memsweep.server.app import make_server
 from memsweep.server.handshake import HANDSHAKE_VERSIONS, MODERN_VERSION, RECORDED
 from memsweep.server.pipes import PipedServer
-from memsweep.server.profiles import PROFILES, Profile
+from memsweep.server.start import PROFILES, Profile
 from memsweep.settings import load_settings
 
 LISTS = ("prompts/list", "resources/list", "resources/templates/list", "tools/list")

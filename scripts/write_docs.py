@@ -14,7 +14,7 @@ from pathlib import Path
 from memsweep.context import ContextHeap
 from memsweep.context.service import ContextWindow
 from memsweep.model.memory import Remembering, arguments_of
-from memsweep.report.operations import OPERATIONS
+from memsweep.report.commands import OPERATIONS
 from memsweep.services.adopt import AdoptService
 from memsweep.services.care import CareService
 from memsweep.services.code import CodeService

@@ -13,9 +13,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memsweep.caller import bound_token, granted
-from memsweep.caller import called_by as called_by
-from memsweep.caller import calling as calling
 from memsweep.clock import new_id, now, within_calendar
 from memsweep.errors import (
     BadInput,
@@ -30,6 +27,9 @@ from memsweep.model.ids import WORKSPACE_RECEIPT, check_name
 from memsweep.model.origin import Origin, without_secrets
 from memsweep.model.text import check_description, without_password
 from memsweep.model.times import days_ago
+from memsweep.operation import bound_token, granted
+from memsweep.operation import called_by as called_by
+from memsweep.operation import calling as calling
 from memsweep.places import private_home
 from memsweep.project.resolver import Resolver
 from memsweep.services.memory import AsyncMemory, Memory

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 
 from memsweep.app import App
 from memsweep.server.app import make_server
-from memsweep.server.plan_app import PLAN_URI
+from memsweep.server.resources import PLAN_URI
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:;"

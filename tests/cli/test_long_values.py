@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from memsweep.cli.commands import command_line
+from memsweep.cli.door import command_line
 from memsweep.errors import MAX_ECHO
 from tests.server.test_long_values import LONG, repeats
 from tests.support.commands import Ran, memsweep

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from memsweep import open_memory
-from memsweep.cli.recall import plain
+from memsweep.cli.memory import plain
 from tests.support.commands import run
 
 OF_OTHER_COMMANDS = {

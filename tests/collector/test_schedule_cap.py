@@ -20,8 +20,7 @@ from memsweep.model.plan import Kind, Totals
 from memsweep.schedule import chore as chores
 from memsweep.schedule.background import Background
 from memsweep.schedule.chore import Chore, objection, run_chore
-from memsweep.services.access import sync_access
-from memsweep.services.collector import collector
+from memsweep.services.access import collector, sync_access
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import NOW, Note, StoreSpec, Thing, live, store_with
 from tests.support.commands import Ran

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from mcp_types import ElicitResult
 
-from tests.support.answers import answer_fields
 from tests.support.client import TRIED_MODES, ServerClient, ToolFailed, connected
 
 DEFAULT = {
@@ -88,7 +87,6 @@ def test_every_answer_has_the_tokens_before_and_after_and_how_they_were_counted(
         answer = server.call(name, **arguments)
         assert {"tokens_before", "tokens_after", "counted_by"} <= set(answer), name
         assert answer["counted_by"] == "o200k_base"
-        assert set(answer) <= set(answer_fields()[name])
 
 
 def test_analyze_answers_usage_candidates_and_a_plan(server: ServerClient, project: str) -> None:

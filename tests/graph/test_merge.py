@@ -8,7 +8,7 @@ import pytest
 
 from memsweep.errors import BadInput, Conflict, NotFound
 from memsweep.report.collector import undone
-from memsweep.report.upkeep import merged
+from memsweep.report.graph import merged
 from memsweep.services.memory import Memory
 from tests.support import contents, store_files
 from tests.support.counts import rounds

@@ -9,7 +9,7 @@ import pytest
 
 from memsweep.app import App, Memory, called_by
 from memsweep.clock import now
-from memsweep.hooks import background, briefing_cache
+from memsweep.hooks import background, starting
 from memsweep.hooks.event import Event
 from memsweep.hooks.files import HookFiles
 from memsweep.hooks.session import HookSession
@@ -148,14 +148,14 @@ def test_what_has_expired_is_told_no_more_not_even_by_a_briefing_that_is_ready(m
     app, files = memory._access.app, HookFiles(tmp_path / "hooks")
     event = Event("SessionStart", session="s", folder=str(tmp_path), source="resume")
     session = HookSession.opened(app.settings, files, event, lambda *_: app)
-    place = briefing_cache.BriefingPlace("shop", "as it is")
+    place = starting.BriefingPlace("shop", "as it is")
     first = briefing(session)
     assert "room 12" in first
     assert briefing(session) == first
-    known = briefing_cache.KnownBriefing(["- [person] The review is in room 12."], [], end.timestamp())
-    briefing_cache.keep(files, place, known, now().timestamp())
-    assert briefing_cache.recall(files, place, end.timestamp() - 1) == known
-    assert briefing_cache.recall(files, place, end.timestamp()) is None
+    known = starting.KnownBriefing(["- [person] The review is in room 12."], [], end.timestamp())
+    starting.keep(files, place, known, now().timestamp())
+    assert starting.recall(files, place, end.timestamp() - 1) == known
+    assert starting.recall(files, place, end.timestamp()) is None
     app.clock = lambda: end
     later = briefing(session)
     assert "room 12" not in later

@@ -33,8 +33,10 @@ GUARDED = {
     "hooks/sockets.py": {"os.geteuid", "socket.AF_UNIX", "socket.SO_PEERCRED"},  # is_offered, hasattr
     "project/file.py": {"os.getuid"},  # hasattr
     "project/locate.py": {"fcntl"},  # sys.platform
-    "server/descriptors.py": {"fcntl", "select.PIPE_BUF", "termios"},  # sys.platform, is_watchable
-    "server/front.py": {"select.PIPE_BUF", "select.POLLIN", "select.POLLOUT", "select.poll"},  # is_watchable
+    "server/front.py": {
+        *("fcntl", "select.PIPE_BUF", "termios"),  # sys.platform, is_watchable
+        *("select.POLLIN", "select.POLLOUT", "select.poll"),  # is_watchable
+    },
     "server/pipes.py": {"select.POLLOUT", "select.poll"},  # is_watchable
     "places.py": {"os.geteuid"},  # hasattr
     "store/file/connect.py": {"os.statvfs", "resource"},  # hasattr

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.server.http.sessions import MOST_OF_A_TOKEN, HttpSession, longest_idle
+from memsweep.server.http.door import MOST_OF_A_TOKEN, HttpSession, longest_idle
 from tests.support.http import HttpServer, open_session
 
 PING = json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"}).encode()

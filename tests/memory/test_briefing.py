@@ -7,7 +7,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import BadInput, NotFound, UnknownWorkspace
-from memsweep.report.briefing import briefed
+from memsweep.report.graph import briefed
 from tests.support.engines import on_every_engine
 
 pytestmark = on_every_engine

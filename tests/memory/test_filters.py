@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 import typer
 
-from memsweep.cli.commands import command_line
+from memsweep.cli.door import command_line
 from memsweep.errors import BadInput
 from memsweep.memory.listing import make_list_filters
 from memsweep.model.search import FILTERS, Filters, make_filters

@@ -6,7 +6,7 @@ import pytest
 
 from memsweep.app import Memory, called_by
 from memsweep.model.origin import Origin
-from memsweep.services.collector import collector
+from memsweep.services.access import collector
 from tests.secrets.test_ways_in import AWS, AWS_MARK
 from tests.support.engines import on_every_engine
 

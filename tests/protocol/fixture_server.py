@@ -27,8 +27,7 @@ from pydantic import BaseModel, Field
 
 from memsweep.app import App, make_app
 from memsweep.server.http.door import Door, bind, serve_until_signalled
-from memsweep.server.http.meter import Meter
-from memsweep.server.http.servers import make_servers
+from memsweep.server.http.servers import Meter, make_servers
 from memsweep.web.guard import make_guard
 
 PNG = base64.b64decode(

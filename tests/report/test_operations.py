@@ -12,9 +12,8 @@ import typer
 
 import memsweep
 from memsweep.app import App
-from memsweep.cli.commands import command_line
-from memsweep.report.commands import in_commands
-from memsweep.report.operations import OPERATIONS, OPTIONS
+from memsweep.cli.door import command_line
+from memsweep.report.commands import OPERATIONS, OPTIONS, in_commands
 from memsweep.server.app import make_server
 from memsweep.settings import load_settings
 from tests.house.tree import SOURCE, nodes

@@ -14,7 +14,7 @@ from mcp_types import ElicitResult, ErrorData
 
 from memsweep.app import App, make_app
 from memsweep.server.app import make_server, tool_rows
-from memsweep.server.profiles import PROFILES
+from memsweep.server.start import PROFILES
 from memsweep.server.tools import ToolRow
 from memsweep.settings import load_settings
 from tests.support.client import TRIED_MODES, ServerClient, ToolFailed, connected, raw_server

@@ -15,7 +15,7 @@ from memsweep.server.app import make_server
 from memsweep.server.envelope import Refused, read_line, write_line
 from memsweep.server.handshake import HANDSHAKE_VERSIONS, MODERN_VERSION, MOST_BYTES, Handshake, load_recorded
 from memsweep.server.pipes import PipedServer
-from memsweep.server.profiles import PROFILES, Profile
+from memsweep.server.start import PROFILES, Profile
 from memsweep.settings import load_settings
 
 RECORDED = load_recorded()

@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memsweep.app import App
-from memsweep.server.descriptors import room_in
 from memsweep.server.envelope import LongLine
+from memsweep.server.front import room_in
 from memsweep.server.pipes import Lines
 from tests.secrets.test_ways_in import AWS
 from tests.support import contents

@@ -15,7 +15,7 @@ from mcp.server.apps import APP_MIME_TYPE, EXTENSION_ID
 from memsweep.app import App, Memory
 from memsweep.clock import now
 from memsweep.server.app import make_server
-from memsweep.server.plan_app import HTML, PLAN_URI
+from memsweep.server.resources import HTML, PLAN_URI
 from tests.support.engines import on_every_engine
 
 HOSTILE = "<img src=x onerror=alert(1)>\u202e\"'"

@@ -9,7 +9,7 @@ from mcp.shared.exceptions import MCPError
 
 from memsweep.app import App
 from memsweep.server.app import make_server
-from memsweep.server.profiles import PROFILES, Profile
+from memsweep.server.start import PROFILES, Profile
 from tests.support.client import ServerClient
 
 

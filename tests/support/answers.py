@@ -1,14 +1,15 @@
-"""What is in the answer of each tool, as its type says."""
+"""The fields of each tool's answer, as `docs/tools.md` explains them."""
 
+import re
 from functools import cache
-from typing import get_type_hints
 
-from memsweep.app import App
-from memsweep.server.app import tool_rows
-from memsweep.settings import load_settings
+from tests.support.environment import ROOT
+
+_SECTION = re.compile(r"^### `(\w+)`(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
 
 
 @cache
-def answer_fields() -> dict[str, tuple[str, ...]]:
-    rows = tool_rows(App(load_settings({"MEMSWEEP_HOME": "/nonexistent"})), "full")
-    return {row.function.__name__: tuple(get_type_hints(row.function)["return"].__annotations__) for row in rows}
+def explained_names() -> dict[str, frozenset[str]]:
+    """All names in the section of a tool: its arguments, and the fields of its answer."""
+    page = (ROOT / "docs" / "tools.md").read_text("utf-8")
+    return {tool: frozenset(re.findall(r"`(\w+)`", section)) for tool, section in _SECTION.findall(page)}

@@ -17,6 +17,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import CallToolResult, ElicitRequestParams, ElicitResult, ErrorData, Tool
 
+from tests.support.answers import explained_names
 from tests.support.commands import environment
 from tests.support.counts import QUICK
 from tests.support.waiting import PATIENCE, wait_for
@@ -61,13 +62,15 @@ class ServerClient:
         return self._portal.call(call)  # type: ignore[no-any-return]
 
     def call(self, name: str, **arguments: Any) -> dict[str, Any]:
-        """The structured answer, checked against its text and (by the SDK) against its schema."""
+        """The structured answer, checked against its text, its schema (by the SDK) and what the documents explain."""
         result = self.call_raw(name, arguments)
         (content,) = result.content
         if result.is_error:
             raise ToolFailed(content.text)  # type: ignore[union-attr]
         assert result.structured_content is not None
         assert json.loads(content.text) == result.structured_content  # type: ignore[union-attr]
+        unexplained = result.structured_content.keys() - explained_names()[name] - {"note"}
+        assert unexplained == set(), f"docs/tools.md does not explain them at {name}"
         return result.structured_content
 
 

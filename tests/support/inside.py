@@ -6,8 +6,8 @@ from memsweep.collector.collect import CollectorDependencies
 from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.whole_graph import read_graph
 from memsweep.model.graph import GraphDump
-from memsweep.services import graph_dependencies
-from memsweep.services.collector import collector
+from memsweep.services import access as graph_dependencies
+from memsweep.services.access import collector
 from memsweep.store.protocol import Store
 
 

@@ -19,9 +19,9 @@ def warm_up() -> Any:
     """Import what the doors need and load the model, once, before the first fork."""
     import memsweep.library
     import memsweep.server.app
-    import memsweep.server.tools.graph_overview  # noqa: F401
+    import memsweep.server.tools.graph  # noqa: F401
     from memsweep.app import App, make_app
-    from memsweep.cli.commands import command_line
+    from memsweep.cli.door import command_line
     from memsweep.embed.local import LocalEmbedder
     from memsweep.settings import load_settings
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from memsweep.app import App
-from memsweep.caller import granted_by
 from memsweep.errors import MemsweepError, NotAllowed, NotFound, UnknownWorkspace
 from memsweep.model.token import Token
+from memsweep.operation import granted_by
 from memsweep.server.app import tool_rows
 from memsweep.store.protocol import Engine
 from tests.support.engines import on_every_engine

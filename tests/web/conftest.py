@@ -11,8 +11,7 @@ from httpx import Response
 from starlette.testclient import TestClient
 
 from memsweep.app import App
-from memsweep.web.guard import make_guard
-from memsweep.web.guarded import GuardedApp
+from memsweep.web.guard import GuardedApp, make_guard
 from memsweep.web.login import Grant, OneTimeLink
 from memsweep.web.page import make_page
 

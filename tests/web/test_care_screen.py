@@ -9,8 +9,8 @@ import pytest
 from memsweep.app import App, Memory
 from memsweep.settings import Settings, load_settings
 from memsweep.web.login import Grant, redeem_tokens
+from memsweep.web.screens.care import settings_in_force
 from memsweep.web.screens.overview import filters_in_words
-from memsweep.web.settings_shown import settings_in_force
 from tests.support import store_files
 from tests.support.engines import on_every_engine
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memsweep.app import Memory
 from memsweep.model.window import StripSegment
 from memsweep.web.login import Grant
-from memsweep.web.strip_picture import LINES, WIDTH, bars
+from memsweep.web.pictures import LINES, WIDTH, bars
 from tests.support.engines import on_every_engine
 
 HOSTILE = "<b>bold</b>\u202e\"'"

@@ -12,8 +12,7 @@ from starlette.types import Message
 from memsweep.app import App
 from memsweep.errors import BadInput, NotAllowed
 from memsweep.settings import load_settings
-from memsweep.web.guard import make_guard
-from memsweep.web.guarded import GuardedApp
+from memsweep.web.guard import GuardedApp, make_guard
 from memsweep.web.login import HOURS, LINK_SECONDS, Grant, Logins, OneTimeLink, redeem_tokens
 from memsweep.web.page import make_page, read_form
 from memsweep.web.screens import SCREENS

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from memsweep.clock import now
 from memsweep.model.graph import Edge, Entity
-from memsweep.web.graph_picture import MOST_NODES, draw
+from memsweep.web.pictures import MOST_NODES, draw
 
 NOW = now()
 

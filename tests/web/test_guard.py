@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from memsweep.errors import BadInput
-from memsweep.web.guard import SECURITY_HEADERS, Guard, check_host, is_loopback, make_guard, with_security
-from memsweep.web.guarded import GuardedApp
+from memsweep.web.guard import SECURITY_HEADERS, Guard, GuardedApp, check_host, is_loopback, make_guard, with_security
 
 GUARD = make_guard(8765, ["memory.example.com", "10.0.0.5:8765"], most_body_bytes=100)
 

@@ -1,4 +1,4 @@
-"""The command line: one file a command (or a family of them)."""
+"""The command line: a file for each family of commands."""
 
 from __future__ import annotations
 
@@ -51,8 +51,7 @@ def _run(given: list[str], arguments: Sequence[str] | None) -> int:
 
             return run_hook(event)
     _log_to_stderr()
-    from memsweep.cli.commands import command_line
-    from memsweep.cli.door import run_door
+    from memsweep.cli.door import command_line, run_door
 
     return run_door(command_line(given[0] if given else ""), arguments)
 

@@ -10,11 +10,11 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import Json, harmless, say, show, show_json, with_app
-from memsweep.cli.options import SavedPlan, Yes
-from memsweep.cli.prune import agreed
+from memsweep.cli.collector import agreed
+from memsweep.cli.door import Json, SavedPlan, Yes, harmless, say, show, show_json, with_app
 from memsweep.errors import BadInput
 from memsweep.model.text import counted
+from memsweep.report import Answer
 from memsweep.report import adopt as report
 
 if TYPE_CHECKING:
@@ -119,13 +119,13 @@ def _apply(client: str, plan_id: str, allow_large: bool, as_json: bool) -> None:
     _changed(report.changed(with_app(run), "changed"), as_json)
 
 
-def _changed(answer: report.ChangedAnswer, as_json: bool) -> None:
+def _changed(answer: Answer, as_json: bool) -> None:
     show(answer, as_json, lambda console: _words(console, answer))
     if answer["receipt_id"] and not as_json:
         print(f"To undo this: memsweep undo {answer['receipt_id']}")
 
 
-def _words(console: Console, answer: report.ChangedAnswer) -> None:
+def _words(console: Console, answer: Answer) -> None:
     for each in answer["changed"]:
         _line(console, f"{each['change']}: {each['store']}/{each['name']}")
     for each in answer["skipped"]:
@@ -133,7 +133,7 @@ def _words(console: Console, answer: report.ChangedAnswer) -> None:
     say(console, answer["message"])
 
 
-def _overview(console: Console, answer: report.AdoptAnswer, limit: int) -> None:
+def _overview(console: Console, answer: Answer, limit: int) -> None:
     for store in answer["stores"]:
         gone = " (gone)" if store["project_gone"] else ""
         belongs = f", of {store['project']}{gone}" if store["project"] else ""
@@ -152,7 +152,7 @@ def _overview(console: Console, answer: report.AdoptAnswer, limit: int) -> None:
         print(f"To bring deleted files back: memsweep adopt {answer['client']} --restore NAME, or --all")
 
 
-def _versions(console: Console, answer: report.VersionsAnswer) -> None:
+def _versions(console: Console, answer: Answer) -> None:
     for each in answer["versions"]:
         what = f"{each['version']}  {each['size_bytes']:,} bytes" if each["version"] else "deleted"
         by = f"  {each['receipt_id']}" if each["receipt_id"] else ""

@@ -13,8 +13,13 @@ from typer import Argument, Option
 
 from memsweep.app import App
 from memsweep.cli.door import (
+    AtMost200,
+    Cursor,
     InWorkspace,
     Json,
+    Limit,
+    SavedPlan,
+    Yes,
     harmless,
     in_commands,
     pasteable,
@@ -25,15 +30,14 @@ from memsweep.cli.door import (
     standard_input,
     with_app,
 )
-from memsweep.cli.options import AtMost200, Cursor, Limit, SavedPlan, Yes
 from memsweep.context import segments_to_json
 from memsweep.errors import BadInput
 from memsweep.model.checks import MOST_BYTES
 from memsweep.model.ids import DEFAULT_PROJECT
 from memsweep.model.text import excerpt
 from memsweep.model.window import Swept
+from memsweep.report import Answer
 from memsweep.report import context as report
-from memsweep.report import strip as strips
 from memsweep.report.counts import named
 from memsweep.store.named_files import read_text
 
@@ -104,7 +108,7 @@ def analyze(
     """Show what a collection would take out of the window and why."""
     descriptors = None if active_file is None else {"active_file": active_file}
 
-    def run(app: App) -> report.AnalyzedAnswer:
+    def run(app: App) -> Answer:
         window = _window(app, workspace, project)
         found = window.analyze(
             budget=budget,
@@ -135,7 +139,7 @@ def prune(
     if segment_ids and (plan or budget is not None):
         raise BadInput("Give ids, or a plan, or a budget.")
 
-    def run(app: App) -> tuple[report.AnalyzedAnswer | None, Swept | None]:
+    def run(app: App) -> tuple[Answer | None, Swept | None]:
         window = _window(app, workspace, project)
         if segment_ids:
             sure = yes or (
@@ -217,7 +221,7 @@ def strip(
     budget: Budget = None, project: InProject = DEFAULT_PROJECT, workspace: InWorkspace = "", as_json: Json = False
 ) -> None:
     """Show every segment in order: its tokens, its score, what keeps it, whether it would go. Nothing is saved."""
-    answer = strips.strip(with_app(lambda app: _window(app, workspace, project).strip(budget=budget)))
+    answer = report.strip(with_app(lambda app: _window(app, workspace, project).strip(budget=budget)))
 
     def words(console: Console) -> None:
         for each in answer["segments"]:
@@ -239,7 +243,7 @@ def stash(
     as_json: Json = False,
 ) -> None:
     """List what is in the stash, newest first."""
-    answer = strips.stash(with_app(lambda app: _window(app, workspace, project).stash(limit=limit, cursor=cursor)))
+    answer = report.stash(with_app(lambda app: _window(app, workspace, project).stash(limit=limit, cursor=cursor)))
 
     def words(console: Console) -> None:
         for each in answer["segments"]:
@@ -323,7 +327,7 @@ def _sure(question: str, as_json: bool) -> bool:
     return not as_json and sys.stdin.isatty() and typer.confirm(question)
 
 
-def _analysis(console: Console, answer: report.AnalyzedAnswer) -> None:
+def _analysis(console: Console, answer: Answer) -> None:
     from rich.markup import escape
     from rich.table import Table
 

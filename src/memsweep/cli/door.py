@@ -1,29 +1,38 @@
-"""The parts that every command shares: the app, JSON or words, and the way errors leave."""
+"""The parts that every command shares: the list of commands, options, the app, JSON or words, errors."""
 
 from __future__ import annotations
 
 import functools
 import getpass
+import inspect
 import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import typer
+from typer import Argument, Option
 
 from memsweep import __version__
 from memsweep.app import App, make_app
 from memsweep.errors import BadInput, MemsweepError, brief
+from memsweep.model.checks import DoorArgument
+from memsweep.model.conditions import written_conditions
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.origin import Origin
+from memsweep.model.search import FILTERS
 from memsweep.model.visible import escaped_in_json, visible
 from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 # The workspace that the commands in our sentences have to name; empty where they work without.
@@ -228,3 +237,166 @@ def progress_bar(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], Non
     with Progress(*columns, console=Console(stderr=True), disable=disable, transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+Id = Annotated[str, Argument(metavar="ID")]
+MemoryId = Annotated[str, Argument(help="The id that remember or search printed.")]
+WorkspaceId = Annotated[str, Argument(metavar="[ID]", help="The workspace; by default the configured one.")]
+
+InProject = Annotated[
+    str,
+    Option("--project", metavar="FOLDER", help="A folder of the project; by default the current one."),
+]
+Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
+Force = Annotated[bool, Option("--force", help="Replace an existing file.")]
+SavedPlan = Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")]
+BackupFile = Annotated[Path | None, Option("--backup", metavar="FILE", help="Back up to this file first.")]
+
+Limit = Annotated[int, Option("--limit", "-n", help="How many to show.")]
+AtMost200 = Annotated[int, Option("--limit", "-n", help="How many to show, at most 200.")]
+Cursor = Annotated[str | None, Option(help="The cursor printed with the previous page.")]
+
+
+Command = Callable[..., None]
+
+
+def with_options(
+    given_as: str, known: Mapping[str, DoorArgument], read: Mapping[str, Callable[[Any], Any]]
+) -> Callable[[Command], Command]:
+    """Give a command an option for each argument in place of one parameter, which it gets as one object.
+
+    `read`: how what a person writes is read, where that is not what a tool takes.
+    """
+    known = {name: each for name, each in known.items() if each.option}
+
+    def of(command: Command) -> Command:
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            said = {name: value for name in known if (value := given.pop(name)) is not None}
+            command(**given, **{given_as: {name: read.get(name, _as_it_is)(value) for name, value in said.items()}})
+
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        options = [_option(name, each) for name, each in known.items()]
+        named = [option for each in own for option in (options if each.name == given_as else [each])]
+        alone = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in named]
+        run.__signature__ = inspect.Signature(alone)  # type: ignore[attr-defined]
+        run.__annotations__ = {each.name: each.annotation for each in named}
+        return run
+
+    return of
+
+
+def with_filters(*, of_lists: bool = False) -> Callable[[Command], Command]:
+    known = {name: each for name, each in FILTERS.items() if each.of_lists or not of_lists}
+    return with_options("filters", known, {"metadata": written_conditions})
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def _option(name: str, each: DoorArgument) -> inspect.Parameter:
+    is_list = any(get_origin(kind) is list for kind in get_args(each.kind))
+    plain = next((kind for kind in (bool, int, float) if kind in (each.kind, *get_args(each.kind))), str)
+    kind: Any = bool if plain is bool else list[str] | None if is_list else plain | None
+    shown = Annotated[kind, Option(*each.option, help=each.help, metavar=each.metavar)]
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=shown, default=None if each.default == "" else each.default
+    )
+
+
+# Name: the module that has it, and its name there if that is another one: a function, or a family of commands. Help
+# shows them in this order.
+COMMANDS = {
+    "serve": "serve",
+    "token": "serve.tokens",
+    "ui": "serve",
+    "init": "init",
+    "remember": "memory",
+    "briefing": "memory",
+    "search": "memory",
+    "list": "memory.list_memories",
+    "get": "memory",
+    "update": "memory",
+    "stats": "memory",
+    "where": "project",
+    "status": "project",
+    "trust": "project",
+    "index": "index",
+    "watch": "index",
+    "prune": "collector",
+    "plan": "collector.plans",
+    "undo": "collector",
+    "recover": "collector",
+    "receipts": "collector",
+    "delete": "collector",
+    "trash": "collector",
+    "purge": "collector",
+    "pin": "collector",
+    "unpin": "collector",
+    "release": "memory",
+    "explain": "collector",
+    "audit": "collector",
+    "doctor": "workspace",
+    "compact": "workspace",
+    "backup": "workspace",
+    "restore": "workspace",
+    "graph": "graph.cli",
+    "context": "context.cli",
+    "tombstone": "collector.tombstones",
+    "schedule": "collector.schedules",
+    "hooks": "hooks.cli",
+    "hook": "hooks",
+    "adopt": "adopt",
+    "workspace": "workspace.cli",
+    "reembed": "workspace",
+    "config": "config.cli",
+}
+
+
+def command_line(first: str = "") -> typer.Typer:
+    """The command line with the command called `first`, or with every command if there is none of that name."""
+    return _with_commands(*([first] if first in COMMANDS else COMMANDS))
+
+
+@cache
+def _with_commands(*names: str) -> typer.Typer:
+    cli = typer.Typer(
+        help="Long-term memory for AI agents, with a garbage collector that can be trusted.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+    cli.callback()(memsweep)
+    for name in names:
+        place, _, function = COMMANDS[name].partition(".")
+        command = getattr(import_module(f"memsweep.cli.{place}"), function or name)
+        if isinstance(command, typer.Typer):
+            cli.add_typer(command, name=name)
+        else:
+            cli.command(name)(command)
+    return cli
+
+
+def _in_project(folder: str) -> str:
+    if folder:
+        in_project(folder)
+    return folder
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"memsweep {__version__}")
+        raise typer.Exit
+
+
+def memsweep(
+    project: Annotated[
+        str,
+        typer.Option("--project", metavar="FOLDER", help="Run the command as if in this folder.", callback=_in_project),
+    ] = "",
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None: ...

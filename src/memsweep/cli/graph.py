@@ -12,18 +12,35 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli import graph_upkeep
 from memsweep.cli import graph_words as words
-from memsweep.cli.door import InWorkspace, Json, harmless, show, standard_input, with_app
-from memsweep.cli.options import Cursor, Force, Limit
+from memsweep.cli.collector import look_and_apply
+from memsweep.cli.door import (
+    BackupFile,
+    Cursor,
+    Force,
+    InWorkspace,
+    Json,
+    Limit,
+    Yes,
+    harmless,
+    say,
+    show,
+    standard_input,
+    with_app,
+)
 from memsweep.errors import BadInput
 from memsweep.model.graph import MAX_IMPORT_BYTES
 from memsweep.model.text import MAX_TEXT_BYTES
+from memsweep.report import Answer
 from memsweep.report import graph as report
-from memsweep.report import whole_graph as whole
+from memsweep.report.counts import named
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from memsweep.model.plan import Plan
+    from memsweep.services.memory import Memory
+
 
 cli = typer.Typer(help="The knowledge graph: state facts, query, check, export.", no_args_is_help=True)
 
@@ -172,21 +189,21 @@ def query(
             limit=limit,
         )
     )
-    answer = whole.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
+    answer = report.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
     show(answer, as_json, lambda console: words.facts(console, answer["relations"]))
 
 
 @cli.command("status")
 def status(workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Show counts, connectivity, and how far facts have faded."""
-    answer = whole.status(with_app(lambda app: app.memory(workspace).graph.status()))
+    answer = report.status(with_app(lambda app: app.memory(workspace).graph.status()))
     show(answer, as_json, lambda console: words.status(console, answer))
 
 
 @cli.command("validate")
 def validate(limit: Limit = 50, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Find what deserves a look. Contradictions, dangling facts, near duplicates and generic names."""
-    answer = whole.validated(with_app(lambda app: app.memory(workspace).graph.validate()), max(0, limit))
+    answer = report.validated(with_app(lambda app: app.memory(workspace).graph.validate()), max(0, limit))
     show(answer, as_json, lambda console: words.findings(console, answer["findings"], answer["total"]))
 
 
@@ -199,14 +216,14 @@ def communities(
 ) -> None:
     """Find groups of closely connected entities."""
     found = with_app(lambda app: app.memory(workspace).graph.communities(min_size=min_size))
-    answer = whole.communities(found, max(0, limit))
+    answer = report.communities(found, max(0, limit))
     show(answer, as_json, lambda console: words.communities(console, answer))
 
 
 @cli.command("context")
 def context(limit: Limit = 5, workspace: InWorkspace = "", as_json: Json = False) -> None:
     """Print a briefing. Recent facts, central entities, contradictions and stale facts."""
-    answer = whole.context(with_app(lambda app: app.memory(workspace).graph.briefing(limit=limit)))
+    answer = report.context(with_app(lambda app: app.memory(workspace).graph.briefing(limit=limit)))
     show(answer, as_json, lambda console: words.briefing(console, answer))
 
 
@@ -226,7 +243,7 @@ def build(
     options = {"types": types, "related": related, "dry_run": dry_run}
     said = standard_input(MAX_TEXT_BYTES) if text == "-" else text
     result = with_app(lambda app: app.memory(workspace).graph.build(said, options))
-    answer = whole.built(result.batch, result.outcome)
+    answer = report.built(result.batch, result.outcome)
     show(answer, as_json, lambda console: words.built(console, answer))
 
 
@@ -244,7 +261,7 @@ def export(
         print(harmless(dumped) if sys.stdout.isatty() else dumped, end="")
         return
     result = with_app(lambda app: app.memory(workspace).graph.export_file(Path(file), format, force=force))
-    answer = whole.exported(result)
+    answer = report.exported(result)
     show(answer, as_json, lambda console: words.exported(console, answer))
 
 
@@ -257,11 +274,11 @@ def import_(
 ) -> None:
     """Add an exported graph to this one."""
 
-    def run(app: App) -> whole.ImportAnswer:
+    def run(app: App) -> Answer:
         memory = app.memory(workspace)
         if file == "-":
-            return whole.imported(memory.graph.load(standard_input(MAX_IMPORT_BYTES), format))
-        return whole.imported(memory.graph.import_file(Path(file), format))
+            return report.imported(memory.graph.load(standard_input(MAX_IMPORT_BYTES), format))
+        return report.imported(memory.graph.import_file(Path(file), format))
 
     answer = with_app(run)
     show(answer, as_json, lambda console: words.imported(console, answer))
@@ -306,5 +323,116 @@ def _pair(text: str) -> tuple[str, str]:
     return name, kind
 
 
-for command in graph_upkeep.COMMANDS:
-    cli.command()(command)
+NodeThreshold = Annotated[
+    float | None, Option(help="Remove entities below this confidence, from 0 to 1; by default from the settings.")
+]
+EdgeThreshold = Annotated[
+    float | None, Option(help="Remove relations below this weight, from 0 to 1; by default from the settings.")
+]
+Into = Annotated[str, Option("--into", metavar="ENTITY", help="The entity to merge into.")]
+
+
+@cli.command()
+def prune(
+    node_threshold: NodeThreshold = None,
+    edge_threshold: EdgeThreshold = None,
+    orphans: Annotated[bool, Option(help="Also remove entities that nothing refers to.")] = True,
+    max_age_days: Annotated[
+        float | None, Option(help="Keep entities seen within this many days; by default from the settings.")
+    ] = None,
+    yes: Yes = False,
+    allow_large: Annotated[bool, Option("--allow-large", help="Allow removing more than half of the graph.")] = False,
+    backup: BackupFile = None,
+    limit: Limit = 20,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show which facts have faded away, then ask."""
+
+    def make(memory: Memory) -> Plan:
+        return memory.graph.plan_prune(
+            node_threshold=node_threshold,
+            edge_threshold=edge_threshold,
+            include_orphans=orphans,
+            max_age_days=max_age_days,
+        )
+
+    look_and_apply(
+        make, yes=yes, allow_large=allow_large, backup=backup, limit=limit, workspace=workspace, as_json=as_json
+    )
+
+
+@cli.command()
+def decay(
+    store: Annotated[bool, Option("--store", help="Also store the current values.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show how far facts have faded since they were last confirmed."""
+    result = with_app(lambda app: app.memory(workspace).graph.decay(dry_run=not store))
+    answer = report.decayed(result, dry_run=not store)
+
+    def tell(console: Console) -> None:
+        for name in ("entities", "relations"):
+            below = f"{answer[f'{name}_below']:,} faded away"
+            console.print(f"{named(answer[name], name)}, {below}.")
+        for fact in answer["faded"]:
+            console.print(f"{fact['current']:.3f} of {fact['base']:.3f}  {fact['name']}", markup=False)
+
+    show(answer, as_json, tell)
+
+
+@cli.command()
+def merge(
+    entities: Annotated[
+        list[str] | None, Argument(metavar="[ENTITY]...", help="Ids or names; leave out for suggestions.")
+    ] = None,
+    into: Into = "",
+    yes: Yes = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Merge several entities into one. Without --yes, only show what would move. `memsweep undo` splits them again."""
+
+    def run(app: App) -> Answer:
+        memory = app.memory(workspace)
+        if not entities:
+            return report.suggested(memory.graph.validate())
+        if yes:
+            return report.merged(memory.graph.merge(entities, into), dry_run=False)
+        return report.merged(memory.graph.plan_merge(entities, into), dry_run=True)
+
+    answer = with_app(run)
+
+    def tell(console: Console) -> None:
+        say(console, answer["message"])
+        for one in answer.get("suggestions", ()):
+            console.print(f"{one['score']:.2f}  {' = '.join(one['ids'])}  {one['why']}", markup=False)
+
+    show(answer, as_json, tell)
+
+
+@cli.command()
+def unmerge(
+    entity: Annotated[str, Argument(help="A name or an id.")],
+    name: Annotated[str, Argument(help="The name of the new entity.")],
+    kind: Annotated[str | None, Option("--type", help="Its type; by default that of the old entity.")] = None,
+    relation: Annotated[
+        list[str] | None, Option("--relation", "-r", metavar="ID", help="Move this relation; can be repeated.")
+    ] = None,
+    memory: Annotated[
+        list[str] | None,
+        Option("--memory", "-m", metavar="ID", help="Move the mentions in this memory; can be repeated."),
+    ] = None,
+    dry_run: Annotated[bool, Option("--dry-run", help="Only show what would move.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Split a new entity off another, with chosen relations and mentions. `memsweep undo` takes it back."""
+    result = with_app(
+        lambda app: app.memory(workspace).graph.unmerge(
+            entity, name, entity_type=kind, relations=relation or (), memories=memory or (), dry_run=dry_run
+        )
+    )
+    answer = report.split(result)
+    show(answer, as_json, lambda console: say(console, answer["message"]))

@@ -7,21 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.cli.door import harmless, in_commands, show_pair, tier_in
 from memsweep.model.text import counted
-from memsweep.report import whole_graph as report
+from memsweep.report import Answer
 from memsweep.report.counts import named
-from memsweep.report.graph import RelateAnswer
 from memsweep.report.memory import in_sentences
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.tree import Tree
 
-    from memsweep.report.briefing import BriefingAnswer
 
 _BAR_WIDTH = 30
 
 
-def related(console: Console, answer: RelateAnswer) -> None:
+def related(console: Console, answer: Answer) -> None:
     for state in ("created", "strengthened"):
         for fact in answer[state]:
             _line(console, f"{state}: {_fact(fact)}")
@@ -43,13 +41,13 @@ def facts(console: Console, found: Sequence[Mapping[str, Any]]) -> None:
         _line(console, "Nothing is connected.")
 
 
-def status(console: Console, answer: report.GraphStatusAnswer) -> None:
+def status(console: Console, answer: Answer) -> None:
     for name in ("entities", "relations", "current_facts", "ended_facts", "pinned", "orphans", "components"):
         show_pair(console, f"{name.replace('_', ' '):18}", f"{answer[name]:,}")
     show_pair(console, f"{'largest component':18}", f"{answer['largest_component']:,}")
     show_pair(console, f"{'density':18}", f"{answer['density']:.6g}")
     for name in ("by_type", "by_relation"):
-        counts = ", ".join(f"{kind} {count:,}" for kind, count in list(answer[name].items())[:12])  # type: ignore[literal-required]
+        counts = ", ".join(f"{kind} {count:,}" for kind, count in list(answer[name].items())[:12])
         show_pair(console, f"{name.replace('_', ' '):18}", counts)
     for name, buckets in answer["decay"].items():
         most = max(buckets.values(), default=0)
@@ -65,7 +63,7 @@ def findings(console: Console, found: Sequence[Mapping[str, Any]], total: int) -
     _line(console, f"{len(found)} of {total:,} shown." if found else "Nothing to look at.")
 
 
-def communities(console: Console, answer: report.CommunitiesAnswer) -> None:
+def communities(console: Console, answer: Answer) -> None:
     rows = [
         (str(each["size"]), ", ".join(each["members"]), f"{each['weight_inside']:.1f}", f"{each['weight_outside']:.1f}")
         for each in answer["communities"]
@@ -75,7 +73,7 @@ def communities(console: Console, answer: report.CommunitiesAnswer) -> None:
     _line(console, f"{groups}, modularity {answer['modularity']:.2f}.")
 
 
-def briefing(console: Console, answer: report.ContextAnswer) -> None:
+def briefing(console: Console, answer: Answer) -> None:
     _line(console, answer["summary"])
     lists = {
         "recent": [_fact(each) for each in answer["recent"]],
@@ -86,7 +84,7 @@ def briefing(console: Console, answer: report.ContextAnswer) -> None:
     _lists(console, lists)
 
 
-def overview(console: Console, answer: BriefingAnswer) -> None:
+def overview(console: Console, answer: Answer) -> None:
     """The briefing of a workspace."""
     _line(console, answer["summary"])
     lists = {
@@ -108,7 +106,7 @@ def _lists(console: Console, lists: Mapping[str, Sequence[str]]) -> None:
                 _line(console, f"  {line}")
 
 
-def built(console: Console, answer: report.BuildAnswer) -> None:
+def built(console: Console, answer: Answer) -> None:
     for each in answer["relations"]:
         _line(console, f"{each['from']} {each['relation']} {each['to']}")
     if answer["dry_run"]:
@@ -120,12 +118,12 @@ def built(console: Console, answer: report.BuildAnswer) -> None:
     _secrets(console, answer)
 
 
-def exported(console: Console, answer: report.ExportAnswer) -> None:
+def exported(console: Console, answer: Answer) -> None:
     what = f"{named(answer['entities'], 'entities')} and {named(answer['relations'], 'relations')}"
     _line(console, f"Exported {what} as {answer['format']} to {answer['path']} ({answer['bytes']:,} bytes).")
 
 
-def imported(console: Console, answer: report.ImportAnswer) -> None:
+def imported(console: Console, answer: Answer) -> None:
     made = f"{named(answer['entities_created'], 'entities')} and {named(answer['relations_created'], 'relations')}"
     known = f"{named(answer['entities_known'], 'entities')} and {named(answer['relations_known'], 'relations')}"
     _line(console, f"Created {made}; already known: {known}.")

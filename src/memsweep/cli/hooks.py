@@ -1,4 +1,4 @@
-"""memsweep hooks …"""
+"""memsweep hooks …, hook"""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from typer import Argument, Option
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, harmless, show, with_app
 from memsweep.code.hooks import find_hooks
+from memsweep.hooks.door import run as answer_hook
+from memsweep.hooks.event import EVENTS
 from memsweep.hooks.files import HookFiles
 from memsweep.project.runs import runs as runs_in
 
 if TYPE_CHECKING:
     from rich.console import Console
+
 
 cli = typer.Typer(
     help="Hooks: those of git refresh the index, those of agents' clients can be switched off.", no_args_is_help=True
@@ -106,3 +109,11 @@ def status(path: Repository = ".", as_json: Json = False) -> None:
             print(f"{name:14} {state}")
 
     show({"folder": str(hooks.folder), "hooks": states}, as_json, words)
+
+
+def hook(event: Annotated[str, Argument(metavar="EVENT", help=f"One of {', '.join(EVENTS)}.")]) -> None:
+    """Answer an event of an agent's client, described in JSON on standard input. The plugin of the client calls it.
+
+    The exit status is 0 whatever happens; `memsweep hooks log` shows what did.
+    """
+    raise typer.Exit(answer_hook([event]))

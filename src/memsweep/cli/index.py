@@ -18,6 +18,7 @@ from memsweep.errors import MemsweepError
 from memsweep.model.code import IndexResult
 from memsweep.model.visible import escaped_in_json
 from memsweep.project.runs import GIT, note_run
+from memsweep.report import Answer
 from memsweep.report import code as report
 
 T = TypeVar("T")
@@ -39,7 +40,7 @@ def index(
 ) -> None:
     """Index a folder of code, or refresh its index. Only changed files are read."""
 
-    def run(app: App) -> report.IndexAnswer | None:
+    def run(app: App) -> Answer | None:
         if join and not app.memory(workspace).code.wait_to_index(path):
             return None
         with progress_bar("indexing", quiet=as_json) as progress:
@@ -74,7 +75,7 @@ def _noted(app: App, workspace: str, run: Callable[[App], T]) -> T:
         note_run(app.settings.home, GIT, app.clock().timestamp(), took, outcome, workspace=name)
 
 
-def _with_warnings(answer: report.IndexAnswer) -> str:
+def _with_warnings(answer: Answer) -> str:
     return "\n".join([answer["message"], *(f"Warning: {said}." for said in answer.get("warnings", ()))])
 
 

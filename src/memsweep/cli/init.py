@@ -13,8 +13,7 @@ import typer
 from typer import Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, show_json, with_app
-from memsweep.cli.options import Yes
+from memsweep.cli.door import InWorkspace, Json, Yes, harmless, show_json, with_app
 from memsweep.clients import apply, plugin
 from memsweep.clients.plan import ConfigChange, State, find_clients, plan_entry
 from memsweep.clients.server_entry import server_entry, this_machine

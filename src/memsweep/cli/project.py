@@ -8,12 +8,11 @@ from typing import Annotated
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import Json, harmless, in_project, show, with_app
-from memsweep.cli.options import InProject
+from memsweep.cli.door import InProject, Json, harmless, in_project, show, with_app
 from memsweep.cli.where import lines, print_where
 from memsweep.hooks.files import HookFiles
 from memsweep.report import status as report
-from memsweep.services.status import ProjectStatus
+from memsweep.services.projects import ProjectStatus
 
 
 def where(project: InProject = "", as_json: Json = False) -> None:

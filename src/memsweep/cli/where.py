@@ -1,4 +1,4 @@
-"""memsweep where"""
+"""The command `memsweep where`, alone: clients and prompts ask it often, so it starts in a moment."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ import sys
 
 from memsweep.model.text import counted
 from memsweep.model.visible import escaped_in_json, visible
-from memsweep.report.place import WhereAnswer
+from memsweep.project.whereabouts import Whereabouts, whereabouts
+from memsweep.quick_look import at_a_glance
+from memsweep.report import Answer
 from memsweep.report.place import where as report
-from memsweep.where import where as look
+from memsweep.settings import load_settings
 
 
 def print_where(project: str, as_json: bool) -> None:
@@ -22,7 +24,23 @@ def print_where(project: str, as_json: bool) -> None:
     print("\n".join(lines(answer)))
 
 
-def lines(answer: WhereAnswer) -> list[str]:
+def look(project: str = "") -> Whereabouts:
+    settings = load_settings()
+    seen = at_a_glance(
+        settings, project, lambda resolver, glance: whereabouts(settings, resolver, glance.memories, glance.owned)
+    )
+    if seen is not None:
+        return seen
+    from memsweep.app import App
+
+    app = App(settings, project=project)
+    try:
+        return app.projects.whereabouts()
+    finally:
+        app.close()
+
+
+def lines(answer: Answer) -> list[str]:
     held = counted(answer["memories"], "memory", "memories") if answer["made"] else "the first memory makes it"
     said = [f"workspace  {answer['workspace_id']} ({held})", f"because    {answer['reason']}"]
     if answer["project"]:

@@ -1,20 +1,42 @@
-"""memsweep workspace …"""
+"""memsweep workspace …, doctor, compact, backup, restore, reembed"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.care import reembed
-from memsweep.cli.door import Json, harmless, in_commands, in_project, progress_bar, say, show, show_way_back, with_app
-from memsweep.cli.options import Id, InProject, WorkspaceId, Yes
+from memsweep.care.invariants import next_step, sentence
+from memsweep.cli.door import (
+    Force,
+    Id,
+    InProject,
+    InWorkspace,
+    Json,
+    WorkspaceId,
+    Yes,
+    harmless,
+    in_commands,
+    in_project,
+    progress_bar,
+    say,
+    show,
+    show_way_back,
+    with_app,
+)
+from memsweep.errors import StoreError
 from memsweep.model.text import counted
+from memsweep.report import Answer, care
 from memsweep.report import memory as report
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
 
 cli = typer.Typer(help="Isolated memories: list, create, delete, reembed, copy, adopt.", no_args_is_help=True)
 
@@ -43,7 +65,7 @@ def list_all(
     show(answer, as_json, deleted_words if deleted else words)
 
 
-def show_deleted(workspaces: Iterable[report.ListedWorkspace]) -> None:
+def show_deleted(workspaces: Iterable[Answer]) -> None:
     for item in workspaces:
         about = harmless(" ".join(item["description"].split()))
         times = f"deleted {item['deleted_at'][:16]}  kept until {item['kept_until'][:10]}"
@@ -54,7 +76,7 @@ def show_deleted(workspaces: Iterable[report.ListedWorkspace]) -> None:
             print(in_commands(item["message"]))
 
 
-def _listed(app: App, *, deleted: bool) -> report.WorkspacesAnswer:
+def _listed(app: App, *, deleted: bool) -> Answer:
     current = app.workspace_id
     if not deleted:
         return report.workspaces(app.workspaces(), current)
@@ -80,7 +102,7 @@ def delete(
 ) -> None:
     """Move a workspace to the trash."""
 
-    def ask_and_delete(app: App) -> report.WorkspaceAnswer:
+    def ask_and_delete(app: App) -> Answer:
         sure = yes
         if not yes and sys.stdin.isatty():
             memories = counted(app.memory(workspace_id).stats().total_memories, "memory", "memories")
@@ -115,7 +137,7 @@ def copy(
 ) -> None:
     """Copy a whole workspace to another store or another name, and verify the copy."""
 
-    def run(app: App) -> report.CopiedAnswer:
+    def run(app: App) -> Answer:
         with progress_bar("copying", quiet=as_json) as progress:
             made = app.copy_workspace(
                 workspace_id, source, target, new_name=new_name, replace=replace, progress=progress
@@ -139,3 +161,88 @@ def adopt(
     name = with_app(lambda app: app.projects.adopt(workspace_id))
     words = f"This project uses workspace {name!r} now."
     show({"workspace_id": name}, as_json, lambda console: console.print(words, markup=False))
+
+
+File = Annotated[Path, Argument(metavar="FILE")]
+
+
+def doctor(
+    repair: Annotated[
+        bool, Option("--repair", help="Repair what can be repaired, and say what could not be saved.")
+    ] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Check a workspace and the data folder. The exit status is 5 if a problem remains."""
+
+    def run(app: App) -> Answer:
+        return care.checked(app.memory(workspace).care.doctor(repair=repair), sentence, next_step)
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: _checkup(console, answer))
+    if not answer["healthy"]:
+        raise typer.Exit(StoreError.exit_status)
+
+
+def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Return unused space to the disk."""
+
+    def run(app: App) -> Answer:
+        memory = app.memory(workspace)
+        return care.compacted(memory.workspace_id, memory.care.compact())
+
+    answer = with_app(run)
+    show(answer, as_json, lambda console: say(console, answer["message"]))
+
+
+def backup(
+    file: File,
+    force: Force = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Copy a workspace to a file, even while others use it."""
+    answer = care.backed_up(with_app(lambda app: app.memory(workspace).care.backup(file, force=force)))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
+
+
+def restore(
+    file: File,
+    replace: Annotated[bool, Option("--replace", help="Move an existing workspace to the trash first.")] = False,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Create a workspace from a backup."""
+    answer = care.restored(with_app(lambda app: app.restore(file, workspace, replace=replace)))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
+
+
+def reembed(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Recompute all embeddings with the configured model. A run that was stopped continues where it left off."""
+
+    def run(app: App) -> Answer:
+        memory = app.memory(workspace)
+        with progress_bar("embedding", quiet=as_json) as progress:
+            chunks = memory.care.reembed(progress)
+        return care.reembedded(memory.workspace_id, chunks, memory.care.model())
+
+    answer = with_app(run)
+    chunks = counted(answer["chunks"], "chunk")
+    show(answer, as_json, lambda console: console.print(f"Embedded {chunks} with {answer['model']}."))
+
+
+def _checkup(console: Console, answer: Answer) -> None:
+    for item in answer["findings"]:
+        mark = "repaired: " if item["repaired"] else ""
+        console.print(harmless(f"{mark}{item['sentence']}"), markup=False)
+        if item["next_step"]:
+            say(console, f"  next: {item['next_step']}")
+    for loss in answer["lost"]:
+        console.print(harmless(f"not saved: {loss}"), markup=False)
+    for remark in answer["remarks"]:
+        say(console, remark)
+    for note in answer["notes"]:
+        say(console, f"not repaired: {note}")
+    for stranded in answer["stranded"]:
+        console.print(harmless(stranded), markup=False)
+    say(console, answer["message"])

@@ -59,13 +59,9 @@ def _has_something_to_do(event: Event, settings: Settings) -> bool:
 
 def _ready(event: Event, settings: Settings, files: HookFiles) -> tuple[Answer, str] | None:
     """Return the answer to a session's start, if all of it is there already."""
-    from memsweep.hooks import briefing_cache, starting
+    from memsweep.hooks import starting
 
-    if (
-        event.source == "compact"
-        or files.spooled()
-        or (place := briefing_cache.place_of(settings, event.folder)) is None
-    ):
+    if event.source == "compact" or files.spooled() or (place := starting.place_of(settings, event.folder)) is None:
         return None
     if not files.is_on(place.workspace_id):
         return None, "off here"
@@ -89,7 +85,7 @@ def _prompt(session: HookSession) -> tuple[Answer, str]:
 
 
 def _tool_used(session: HookSession) -> tuple[Answer, str]:
-    from memsweep.hooks.shrinking import shrunk
+    from memsweep.hooks.handle import shrunk
 
     answer = shrunk(session)
     return answer, "shrunk" if answer else "nothing to do"
@@ -104,3 +100,28 @@ _STEPS: Mapping[str, Callable[[HookSession], tuple[Answer, str]]] = {
     "UserPromptSubmit": _prompt,
     "PostToolUse": _tool_used,
 }
+
+
+_SHARE_OF_THE_END = 3
+"""A third of what is shown is the end: that is where errors stand."""
+
+
+def shrunk(session: HookSession) -> dict[str, Any] | None:
+    """The output in the tool's own shape, if it is on and the output is that long. Stored before it is cut."""
+    most = session.app.settings.hooks.shrink_output_chars
+    event = session.event
+    if not most or event.client != "claude" or event.tool != "Bash" or not isinstance(event.tool_response, Mapping):
+        return None  # Codex ignores it, and the shape of other tools' output is not known
+    whole = event.tool_response.get("stdout")
+    if not isinstance(whole, str) or len(whole) <= most:
+        return None
+    window = session.window
+    (own,) = window.add([{"text": whole, "type": "log", "role": "tool"}]).segment_ids
+    window.prune([own], strategy="stash")
+    return {"updatedToolOutput": {**event.tool_response, "stdout": _cut(whole, most, own)}}
+
+
+def _cut(whole: str, most: int, own: str) -> str:
+    end = most // _SHARE_OF_THE_END
+    note = f"\n[{len(whole) - most:,} characters are in the stash: context_restore(segment_ids=[{own!r}])]\n"
+    return f"{whole[: most - end]}{note}{whole[-end:] if end else ''}"

@@ -1,15 +1,21 @@
-"""Brief the model when a session begins, and after its client has compacted one."""
+"""Brief the model when a session begins, and after its client has compacted one.
+
+To make a briefing, half of memsweep has to be imported, and the client waits for it. So whoever reads a transcript in
+the background makes the next one, too. It is told only while the store and the settings that it was made of are the
+same; a store on a server cannot say so at a glance, and there it is made anew each time.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import memsweep
 from memsweep.clock import new_id
-from memsweep.errors import NotFound
-from memsweep.hooks import briefing_cache
+from memsweep.errors import MemsweepError, NotFound
+from memsweep.hooks.files import HookFiles
 from memsweep.hooks.session import HookSession
 from memsweep.model.frozen import replace
 from memsweep.model.injected import injected, without_injected
@@ -17,6 +23,8 @@ from memsweep.model.listing import MOST_LISTED
 from memsweep.model.text import clipped, counted, excerpt
 from memsweep.model.tokens import estimate_tokens
 from memsweep.model.visible import visible
+from memsweep.quick_look import at_a_glance
+from memsweep.settings import Settings
 
 if TYPE_CHECKING:
     from memsweep.hooks.event import Event
@@ -24,7 +32,10 @@ if TYPE_CHECKING:
     from memsweep.model.graph import Briefing
     from memsweep.model.search import Passage
     from memsweep.model.segment import ContextSegment
+    from memsweep.project.resolver import Resolver
     from memsweep.settings import Settings
+    from memsweep.store.sqlite.quick_look import Glance
+
 
 _KINDS = {
     "rule": "Rules",
@@ -52,23 +63,21 @@ def briefing(session: HookSession) -> str:
 
 
 def briefing_at_a_glance(
-    settings: Settings, files: HookFiles, event: Event, place: briefing_cache.BriefingPlace, now: float
+    settings: Settings, files: HookFiles, event: Event, place: BriefingPlace, now: float
 ) -> str | None:
     """The same, if it is ready; None where it has to be made."""
     if (before := _shown_before(files, event, now)) is not None:
         return before
-    known = briefing_cache.recall(files, place, now)
+    known = recall(files, place, now)
     return None if known is None else _fitted_briefing(files, event, place.workspace_id, known, settings, now)
 
 
-def prepared(session: HookSession) -> briefing_cache.KnownBriefing:
+def prepared(session: HookSession) -> KnownBriefing:
     """Return the briefing for any session now; kept for the next one."""
-    place = briefing_cache.place_of(
-        session.app.settings, session.event.folder
-    )  # before the store is read, so never too new
+    place = place_of(session.app.settings, session.event.folder)  # before the store is read, so never too new
     known = _known(session)
     if place is not None:
-        briefing_cache.keep(session.files, place, known, session.app.clock().timestamp())
+        keep(session.files, place, known, session.app.clock().timestamp())
     return known
 
 
@@ -85,7 +94,7 @@ def _fitted_briefing(
     files: HookFiles,
     event: Event,
     workspace_id: str,
-    known: briefing_cache.KnownBriefing,
+    known: KnownBriefing,
     settings: Settings,
     now: float,
 ) -> str:
@@ -114,12 +123,12 @@ def after_compaction(session: HookSession) -> str:
     return _fitted([head, *lines], MOST_CHARS)
 
 
-def _known(session: HookSession) -> briefing_cache.KnownBriefing:
+def _known(session: HookSession) -> KnownBriefing:
     """Return the briefing's lines: a person's words first, by their kind, then the conclusions of agents."""
     memory = session.memory
     stats = memory.stats()
     if not stats.total_memories and not stats.total_entities:
-        return briefing_cache.KnownBriefing([], [])
+        return KnownBriefing([], [])
     graph = memory.briefing(limit=_LOOKED_AT).graph if stats.total_relations else None
     lines = [
         f"This project's memory (memsweep): {counted(stats.total_memories, 'memory', 'memories')}.",
@@ -145,7 +154,7 @@ def _known(session: HookSession) -> briefing_cache.KnownBriefing:
         expiring = memory.memories(state="expiring", limit=MOST_LISTED)
         ends += [each.expires_at for each in expiring.memories] + [session.app.clock()] * bool(expiring.next_cursor)
     until = min((end.timestamp() for end in ends if end is not None), default=inf)
-    return briefing_cache.KnownBriefing(lines, [each.created_at.timestamp() for each in notes], until)
+    return KnownBriefing(lines, [each.created_at.timestamp() for each in notes], until)
 
 
 def _tagged(session: HookSession, kind: str, **asked: str) -> list[Passage]:
@@ -223,3 +232,58 @@ def _worth_keeping(segments: Sequence[ContextSegment], now: datetime) -> list[Co
             kept.append(each)
             left -= cost
     return kept
+
+
+_MOST_SECONDS = 86_400
+"""Some of what is told depends on the day: what holds, what has begun to hold."""
+
+
+class BriefingPlace(NamedTuple):
+    """The workspace of a folder, and all that its briefing is made of, as a text to compare."""
+
+    workspace_id: str
+    made_of: str
+
+
+class KnownBriefing(NamedTuple):
+    """The memory of a project for any session: lines, and the dates of its newest memories."""
+
+    lines: list[str]
+    dates: list[float]
+    until: float = inf
+    """When the first of what is told has expired."""
+
+
+def place_of(settings: Settings, folder: str) -> BriefingPlace | None:
+    """At a glance; None where that is not enough."""
+
+    def look(resolver: Resolver, glance: Glance) -> BriefingPlace:
+        own = resolver.place.workspace_id
+        revisions = glance.revision(own), glance.revision(settings.personal)
+        parts = (memsweep.__version__, *revisions, settings.quarantine, settings.hooks.quarantine)
+        return BriefingPlace(own, repr(parts))
+
+    try:
+        return at_a_glance(settings, folder, look)
+    except (MemsweepError, OSError):
+        return None
+
+
+def keep(files: HookFiles, place: BriefingPlace, known: KnownBriefing, now: float) -> None:
+    """For the next session; `place` is as it was before all of this was read."""
+    files.keep_session(_name(place), "briefing", {"made_of": place.made_of, "at": now, **known._asdict()})
+
+
+def recall(files: HookFiles, place: BriefingPlace, now: float) -> KnownBriefing | None:
+    """Return the kept briefing, if it would be the same by now."""
+    state = files.session(_name(place), "briefing")
+    lines, dates, at, until = (state.get(name) for name in ("lines", "dates", "at", "until"))
+    if state.get("made_of") != place.made_of or not isinstance(at, float) or not 0 <= now - at <= _MOST_SECONDS:
+        return None
+    if not isinstance(lines, list) or not isinstance(dates, list) or not isinstance(until, float) or now >= until:
+        return None
+    return KnownBriefing([str(line) for line in lines], [date for date in dates if isinstance(date, float)], until)
+
+
+def _name(place: BriefingPlace) -> str:
+    return f"workspace {place.workspace_id}"

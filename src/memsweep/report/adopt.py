@@ -20,43 +20,11 @@ from memsweep.model.adopt import (
 )
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
-from memsweep.report.typed import TypedDict
+from memsweep.report import Answer
 from memsweep.secrets.find import redacted
 
 
-class AdoptAnswer(TypedDict):
-    client: str
-    folder: str
-    stores: list[dict[str, Any]]
-    files: int
-    mirrored: int
-    lost: list[dict[str, Any]]
-    plan_id: str
-    expires_at: str
-    items: list[dict[str, Any]]
-    findings: list[dict[str, Any]]
-    message: str
-
-
-class ChangedAnswer(TypedDict):
-    receipt_id: str
-    changed: list[dict[str, str]]
-    skipped: list[dict[str, str]]
-    message: str
-
-
-class MirrorPurgedAnswer(TypedDict):
-    purged_versions: int
-    purged_receipts: int
-    bytes_freed: int
-    message: str
-
-
-class VersionsAnswer(TypedDict):
-    versions: list[dict[str, Any]]
-
-
-def looked(look: ClientLook) -> AdoptAnswer:
+def looked(look: ClientLook) -> Answer:
     plan = look.plan
     return {
         "client": look.client,
@@ -73,7 +41,7 @@ def looked(look: ClientLook) -> AdoptAnswer:
     }
 
 
-def changed(result: Applied, done: str) -> ChangedAnswer:
+def changed(result: Applied, done: str) -> Answer:
     """`done`: what happened to the files, such as "brought back"."""
     many = counted(len(result.changes), "file")
     verb = "was" if len(result.changes) == 1 else "were"
@@ -88,7 +56,7 @@ def changed(result: Applied, done: str) -> ChangedAnswer:
     }
 
 
-def versions(rows: Sequence[tuple[NotePlace, FileVersion]]) -> VersionsAnswer:
+def versions(rows: Sequence[tuple[NotePlace, FileVersion]]) -> Answer:
     return {
         "versions": [
             {
@@ -104,7 +72,7 @@ def versions(rows: Sequence[tuple[NotePlace, FileVersion]]) -> VersionsAnswer:
     }
 
 
-def mirror_purged(result: MirrorPurged) -> MirrorPurgedAnswer:
+def mirror_purged(result: MirrorPurged) -> Answer:
     gone = f"{counted(result.versions, 'version')} and {counted(result.receipts, 'receipt')}"
     return {
         "purged_versions": result.versions,

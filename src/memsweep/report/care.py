@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memsweep.model.care import Backup, Checkup, Compaction, Finding, Restored
 from memsweep.model.text import counted
 from memsweep.model.times import iso
+from memsweep.report import Answer
 from memsweep.report.memory import replaced
-from memsweep.report.typed import TypedDict
 
 if TYPE_CHECKING:
     from memsweep.model.workspace import EmbeddingModel
@@ -17,46 +17,7 @@ if TYPE_CHECKING:
 Say = Callable[[Finding], str]
 
 
-class CheckupAnswer(TypedDict):
-    workspace_id: str
-    healthy: bool
-    findings: list[dict[str, Any]]
-    notes: list[str]
-    lost: list[str]
-    stranded: list[str]
-    remarks: list[str]
-    message: str
-
-
-class CompactAnswer(TypedDict):
-    workspace_id: str
-    bytes_before: int
-    bytes_after: int
-    finished: bool
-    message: str
-
-
-class BackupAnswer(TypedDict):
-    path: str
-    size_bytes: int
-    workspace_id: str
-    taken_at: str
-    memories: int
-    digest: str
-    message: str
-
-
-class RestoredAnswer(TypedDict):
-    workspace_id: str
-    memories: int
-    taken_at: str
-    taken_from: str
-    digest: str
-    receipt_id: str | None
-    message: str
-
-
-def checked(result: Checkup, sentence: Say, next_step: Say) -> CheckupAnswer:
+def checked(result: Checkup, sentence: Say, next_step: Say) -> Answer:
     return {
         "workspace_id": result.workspace_id,
         "healthy": not result.left,
@@ -83,7 +44,7 @@ def checked(result: Checkup, sentence: Say, next_step: Say) -> CheckupAnswer:
     }
 
 
-def compacted(workspace_id: str, result: Compaction) -> CompactAnswer:
+def compacted(workspace_id: str, result: Compaction) -> Answer:
     sizes = f"{size(result.bytes_before)} before, {size(result.bytes_after)} now"
     unfinished = " Another process is still reading the old state, so the file has not shrunk yet; compact again later."
     return {
@@ -95,7 +56,7 @@ def compacted(workspace_id: str, result: Compaction) -> CompactAnswer:
     }
 
 
-def backed_up(result: Backup) -> BackupAnswer:
+def backed_up(result: Backup) -> Answer:
     seal = result.seal
     return {
         "path": result.path,
@@ -109,7 +70,7 @@ def backed_up(result: Backup) -> BackupAnswer:
     }
 
 
-def restored(result: Restored) -> RestoredAnswer:
+def restored(result: Restored) -> Answer:
     seal = result.seal
     return {
         "workspace_id": result.workspace_id,
@@ -143,11 +104,5 @@ def _memories(count: int) -> str:
     return counted(count, "memory", "memories")
 
 
-class ReembeddedAnswer(TypedDict):
-    workspace_id: str
-    chunks: int
-    model: str | None
-
-
-def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> ReembeddedAnswer:
+def reembedded(workspace_id: str, chunks: int, model: EmbeddingModel | None) -> Answer:
     return {"workspace_id": workspace_id, "chunks": chunks, "model": model.name if model else None}

@@ -1,36 +1,21 @@
-"""Answers about the code index."""
+"""Answers about the code index, and counts of what is stored by day and by kind."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NotRequired
+from typing import TYPE_CHECKING, Any
 
-from memsweep.report.typed import TypedDict
+from memsweep.model.times import iso
+from memsweep.report import Answer
 
 if TYPE_CHECKING:
-    from memsweep.model.code import IndexResult
+    from datetime import datetime
+
+    from memsweep.model.code import CodeOverview, CodeRoot, IndexResult
+    from memsweep.model.counts import Counts
 
 
-class IndexAnswer(TypedDict):
-    repo_path: str
-    files_seen: int
-    files_indexed: int
-    files_unchanged: int
-    files_moved: int
-    files_removed: int
-    files_unreadable: int
-    functions_found: int
-    classes_found: int
-    languages: dict[str, int]
-    total_lines: int
-    chunks_embedded: int
-    stale_memories: int
-    processing_time_ms: float
-    message: str
-    warnings: NotRequired[list[str]]
-
-
-def indexed(result: IndexResult) -> IndexAnswer:
-    answer: IndexAnswer = {
+def indexed(result: IndexResult) -> Answer:
+    answer: Answer = {
         "repo_path": result.repo_path,
         "files_seen": result.files_seen,
         "files_indexed": result.files_indexed,
@@ -73,3 +58,39 @@ def _message(result: IndexResult) -> str:
 
 def _others(result: IndexResult) -> tuple[tuple[str, int], ...]:
     return ("unchanged", result.files_unchanged), ("moved", result.files_moved), ("removed", result.files_removed)
+
+
+def counted_by_day(counts: Counts) -> Answer:
+    return {
+        "days": [{**day._asdict(), "day": day.day.isoformat()} for day in counts.days],
+        "sources": dict(counts.sources),
+        "tags": dict(counts.tags),
+        "tiers": dict(counts.tiers),
+        "clients": dict(counts.clients),
+        "doors": dict(counts.doors),
+        "languages": dict(counts.languages),
+        "states": dict(counts.states),
+    }
+
+
+def code_overview(found: CodeOverview) -> Answer:
+    runs = [{"at": iso(each.at), "actor": each.actor, **each.counts} for each in found.runs]
+    return {"roots": [_root(each) for each in found.roots], "runs": runs}
+
+
+def _root(root: CodeRoot) -> dict[str, Any]:
+    return {
+        "path": root.path,
+        "files": root.files,
+        "languages": dict(root.languages),
+        "lines": root.lines,
+        "stale_files": root.stale_files,
+        "verified_at": _when(root.verified_at),
+        "scopes": [
+            {"filters": each.filters, "runs": each.runs, "verified_at": _when(each.verified_at)} for each in root.scopes
+        ],
+    }
+
+
+def _when(moment: datetime | None) -> str | None:
+    return iso(moment) if moment else None

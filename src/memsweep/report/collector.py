@@ -9,19 +9,34 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NotRequired
+from typing import TYPE_CHECKING, Any
 
+from memsweep.model.plan import counts_of
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted, listed
 from memsweep.model.times import from_micros, iso
-from memsweep.report import memory
+from memsweep.report import Answer, memory
 from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, restored, stayed, way_back
-from memsweep.report.memory import ListedWorkspace, deleted_workspaces
-from memsweep.report.typed import TypedDict
+from memsweep.report.memory import deleted_workspaces, masked
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed, TrashPage
-    from memsweep.model.plan import Beside, Deleted, Plan, PlanView, Receipt, Totals, Undone, Verdict
+    from memsweep.model.plan import (
+        Beside,
+        Deleted,
+        Plan,
+        PlanDifference,
+        PlanGroup,
+        PlanGroups,
+        PlanView,
+        Preview,
+        Receipt,
+        ReceiptDetails,
+        ReceiptPage,
+        Totals,
+        Undone,
+        Verdict,
+    )
 
 
 _SENTENCES = {
@@ -92,105 +107,7 @@ _SHARED = "Clients that neither name nor configure a workspace share it."
 Why = Callable[[str, Mapping[str, Any]], str]
 
 
-class PruneAnswer(TypedDict):
-    """A preview or a result; `dry_run` says which."""
-
-    dry_run: bool
-    strategy: str
-    plan_id: str
-    message: str
-    nodes_to_delete: NotRequired[int]
-    chunks_to_delete: NotRequired[int]
-    entities_to_delete: NotRequired[int]
-    relations_to_delete: NotRequired[int]
-    preview: NotRequired[list[dict[str, Any]]]
-    protected: NotRequired[list[dict[str, Any]]]
-    warnings: NotRequired[list[str]]
-    next_cursor: NotRequired[str | None]
-    receipt_id: NotRequired[str]
-    deleted_memories: NotRequired[int]
-    deleted_chunks: NotRequired[int]
-    deleted_entities: NotRequired[int]
-    deleted_relations: NotRequired[int]
-    skipped: NotRequired[list[dict[str, str]]]
-
-
-class UndoAnswer(TypedDict):
-    """`removed_summaries` are what stood for segments that are back; `receipt_id` holds what gave way."""
-
-    restored_memories: int
-    restored_chunks: int
-    restored_entities: int
-    restored_relations: int
-    restored_segments: NotRequired[int]
-    removed_summaries: NotRequired[list[str]]
-    receipt_id: NotRequired[str]
-    conflicts: list[dict[str, str]]
-    message: str
-
-
-class RemovedAnswer(TypedDict):
-    receipt_id: str
-    deleted_memories: int
-    deleted_chunks: int
-    deleted_entities: int
-    deleted_relations: int
-    message: str
-
-
-class DeletedAnswer(RemovedAnswer):
-    removed_with_it: list[dict[str, str]]
-    kept: list[dict[str, str]]
-    notes: list[str]
-
-
-class ClearedAnswer(RemovedAnswer):
-    deleted_segments: int
-
-
-class TrashAnswer(TypedDict):
-    items: list[dict[str, Any]]
-    total: int
-    next_cursor: str | None
-    deleted_workspaces: list[ListedWorkspace]
-
-
-class PurgeAnswer(TypedDict):
-    receipts: list[str]
-    purged_memories: int
-    purged_chunks: int
-    purged_entities: int
-    purged_relations: int
-    purged_segments: NotRequired[int]
-    purged_revisions: NotRequired[int]
-    purged_workspaces: int
-    kept_workspaces: int
-    message: str
-    notes: NotRequired[list[str]]
-
-
-class PinAnswer(TypedDict):
-    id: str
-    type: str
-    pinned: bool
-
-
-class AuditAnswer(TypedDict):
-    events: list[dict[str, Any]]
-    next_cursor: NotRequired[str | None]
-
-
-class ExplainAnswer(TypedDict):
-    id: str
-    type: str
-    alive: bool
-    because: list[str]
-    garbage_for: list[dict[str, str]]
-    path: list[dict[str, str | None]]
-    history: list[dict[str, Any]]
-
-
-def explained(verdict: Verdict, path: Sequence[PlanView], history: Iterable[AuditEvent]) -> ExplainAnswer:
+def explained(verdict: Verdict, path: Sequence[PlanView], history: Iterable[AuditEvent]) -> Answer:
     return {
         "id": verdict.id,
         "type": verdict.kind.capitalize(),
@@ -202,13 +119,13 @@ def explained(verdict: Verdict, path: Sequence[PlanView], history: Iterable[Audi
     }
 
 
-def previewed(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | None) -> PruneAnswer:
+def previewed(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | None) -> Answer:
     """Return the answer of `prune_memory` to a dry run."""
     warnings = [f"{said}. {more}" if (more := _why_it_matters(said)) else said for said in plan.warnings]
     return {**planned(plan, items, why, next_cursor), "message": _HOW_TO_APPLY, "warnings": warnings}
 
 
-def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | None) -> PruneAnswer:
+def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | None) -> Answer:
     """A plan as everybody else sees it."""
     return {
         "dry_run": True,
@@ -226,7 +143,7 @@ def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | 
     }
 
 
-def pruned(receipt: Receipt) -> PruneAnswer:
+def pruned(receipt: Receipt) -> Answer:
     """Return the answer of `prune_memory` after it removed something."""
     if receipt.strategy == SECRETS:
         return applied(receipt)
@@ -236,7 +153,7 @@ def pruned(receipt: Receipt) -> PruneAnswer:
     return {**applied(receipt), "message": f"{_deleted(receipt.strategy, receipt.totals)} {ours}"}
 
 
-def applied(receipt: Receipt) -> PruneAnswer:
+def applied(receipt: Receipt) -> Answer:
     """Return the answer about a removal, in the form that all doors share."""
     what = memory.done(receipt) if receipt.strategy == SECRETS else moved(receipt.totals)
     return {
@@ -253,7 +170,7 @@ def applied(receipt: Receipt) -> PruneAnswer:
     }
 
 
-def deleted(receipt: Deleted, *, forever: bool = False) -> DeletedAnswer:
+def deleted(receipt: Deleted, *, forever: bool = False) -> Answer:
     removed = _removed(receipt, forever=forever)
     parts = (removed["message"], _gone_and_kept(receipt), *receipt.notes)
     return {
@@ -277,7 +194,7 @@ def _some_names(named: Sequence[tuple[str, str]]) -> str:
     return listed([*names, f"{more:,} more"] if more else names) if names else ""
 
 
-def _removed(receipt: Receipt, *, forever: bool = False) -> RemovedAnswer:
+def _removed(receipt: Receipt, *, forever: bool = False) -> Answer:
     totals = receipt.totals
     return {
         "receipt_id": receipt.id,
@@ -289,14 +206,14 @@ def _removed(receipt: Receipt, *, forever: bool = False) -> RemovedAnswer:
     }
 
 
-def cleared(receipt: Receipt) -> ClearedAnswer:
+def cleared(receipt: Receipt) -> Answer:
     return {**_removed(receipt), "deleted_segments": receipt.totals.segments}
 
 
-def undone(result: Undone) -> UndoAnswer:
+def undone(result: Undone) -> Answer:
     totals = result.totals
     left = f" {len(result.conflicts):,} left alone because of conflicts." if result.conflicts else ""
-    answer: UndoAnswer = {
+    answer: Answer = {
         "restored_memories": totals.memories,
         "restored_chunks": totals.chunks,
         "restored_entities": totals.entities,
@@ -327,7 +244,7 @@ def _summaries_out(result: Undone) -> str:
     return f" Moved the {what} of them to the trash; undo_prune with {result.receipt_id} brings {them} back."
 
 
-def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> TrashAnswer:
+def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> Answer:
     def shown(item: Trashed) -> dict[str, Any]:
         return {
             "id": item.id,
@@ -348,10 +265,10 @@ def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> Tras
     }
 
 
-def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:
+def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> Answer:
     """`kept`: deleted workspaces of that age that were not freed."""
     gone = amount(result, workspaces, result.revisions)
-    answer: PurgeAnswer = {
+    answer: Answer = {
         "receipts": list(result.receipts),
         "purged_memories": result.memories,
         "purged_chunks": result.chunks,
@@ -372,7 +289,7 @@ def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> PurgeAnswer:
     return answer
 
 
-def audited(events: Iterable[AuditEvent]) -> AuditAnswer:
+def audited(events: Iterable[AuditEvent]) -> Answer:
     def shown(event: AuditEvent) -> dict[str, Any]:
         return {
             "at": iso(event.at),
@@ -444,3 +361,92 @@ def _still_kept(number: int) -> str:
         return ""
     were = "deleted workspace of that age was" if number == 1 else "deleted workspaces of that age were"
     return f" {number:,} {were} kept; pass deleted_workspaces=true to purge {'it' if number == 1 else 'them'} too."
+
+
+def groups(found: PlanGroups, next_cursor: str | None) -> Answer:
+    return {
+        "groups": [_group(each) for each in found.groups],
+        "total": found.total,
+        "folders": [
+            {
+                "root": each.root,
+                "path": each.path,
+                "files": each.files,
+                "chunks": each.chunks,
+                "followers": each.followers,
+            }
+            for each in found.folders
+        ],
+        "next_cursor": next_cursor,
+    }
+
+
+def previews(found: Iterable[Preview]) -> Answer:
+    return {
+        "strategies": [
+            {
+                "strategy": each.strategy,
+                **counts_of(each.totals),
+                "item_count": each.item_count,
+                "protected": each.protected,
+                "share": each.share,
+                "workspace_memories": each.workspace_memories,
+                "groups": [_group(group) for group in each.groups],
+                "warnings": [warning(said) for said in each.warnings],
+                "problem": each.problem,
+            }
+            for each in found
+        ]
+    }
+
+
+def difference(found: PlanDifference) -> Answer:
+    return {
+        "added": _items(found.added),
+        "gone": _items(found.gone),
+        "added_count": found.added_count,
+        "gone_count": found.gone_count,
+        "same_count": found.same_count,
+    }
+
+
+def _group(group: PlanGroup) -> dict[str, Any]:
+    first = [{"id": view.id, "type": view.kind.capitalize(), "name": view.name} for view in group.first]
+    return {**_item(group.root), "folder": group.folder, "followers": group.followers, "first": first}
+
+
+def _items(views: Sequence[PlanView]) -> list[dict[str, Any]]:
+    return [_item(view) for view in views]
+
+
+def _item(view: PlanView) -> dict[str, Any]:
+    """With what it begins with masked: who looks at a plan need not see a secret."""
+    shown = item(view, why)
+    return {**shown, "name": shown["name"] and masked(shown["name"])}
+
+
+_HELD = ("memories", "chunks", "entities", "relations", "segments", "revisions", "stashed")
+
+
+def receipts(page: ReceiptPage) -> Answer:
+    return {"receipts": [_receipt(each) for each in page.receipts], "next_cursor": page.next_cursor}
+
+
+def _receipt(each: ReceiptDetails) -> dict[str, Any]:
+    held = {name: number for name in _HELD if (number := getattr(each.held, name))}
+    return {
+        "receipt_id": each.id,
+        "plan_id": each.plan_id,
+        "state": each.state,
+        "action": each.action,
+        "strategy": each.strategy,
+        "actor": each.actor,
+        "at": iso(each.created_at),
+        "moved": counts_of(each.totals),
+        "skipped": each.skipped,
+        "undone_at": iso(each.undone_at) if each.undone_at else None,
+        "purged_at": iso(each.purged_at) if each.purged_at else None,
+        "held": held,
+        "bytes": each.bytes,
+        "days_left": None if each.days_left is None else round(each.days_left, 1),
+    }

@@ -8,8 +8,122 @@ search for than one that names the tool; `docs/tools.md` has the table.
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from memsweep.report.operations import OPERATIONS, OPTIONS
+
+class OperationNames(NamedTuple):
+    """`command` and `method` are empty where a door does not have it."""
+
+    tool: str
+    command: str
+    method: str
+
+
+OPERATIONS = (
+    OperationNames("add_memory", "remember", "memory.remember"),
+    OperationNames("briefing", "briefing", "memory.briefing"),
+    OperationNames("search_memory", "search", "memory.search"),
+    OperationNames("get_memory", "get", "memory.get"),
+    OperationNames("list_memories", "list", "memory.memories"),
+    OperationNames("update_memory", "update", "memory.update"),
+    OperationNames("get_stats", "stats", "memory.stats"),
+    OperationNames("index_codebase", "index", "memory.code.index"),
+    OperationNames("prune_memory", "prune", "memory.sweep.prune"),
+    OperationNames("undo", "undo", "memory.sweep.undo"),
+    OperationNames("undo_prune", "undo", "memory.sweep.undo"),
+    OperationNames("delete_memory", "delete", "memory.delete"),
+    OperationNames("recover_memory", "recover", "memory.sweep.recover"),
+    OperationNames("list_trash", "trash", "memory.sweep.trash"),
+    OperationNames("list_receipts", "receipts", "memory.sweep.receipts"),
+    OperationNames("purge_trash", "purge", "memory.sweep.purge"),
+    OperationNames("clear_all", "", "memory.sweep.clear"),
+    OperationNames("explain_memory", "explain", "memory.sweep.explain"),
+    OperationNames("pin", "pin", "memory.pin"),
+    OperationNames("release_memory", "release", "memory.release"),
+    OperationNames("graph_relate", "graph relate", "memory.graph.relate"),
+    OperationNames("graph_reinforce", "graph reinforce", "memory.graph.reinforce"),
+    OperationNames("graph_entities", "graph entities", "memory.graph.entities"),
+    OperationNames("get_related", "graph related", "memory.graph.related"),
+    OperationNames("graph_prune", "graph prune", "memory.graph.prune"),
+    OperationNames("graph_decay", "graph decay", "memory.graph.decay"),
+    OperationNames("merge_entities", "graph merge", "memory.graph.merge"),
+    OperationNames("unmerge_entity", "graph unmerge", "memory.graph.unmerge"),
+    OperationNames("build_graph", "graph build", "memory.graph.build"),
+    OperationNames("graph_query", "graph query", "memory.graph.query"),
+    OperationNames("graph_status", "graph status", "memory.graph.status"),
+    OperationNames("graph_validate", "graph validate", "memory.graph.validate"),
+    OperationNames("graph_communities", "graph communities", "memory.graph.communities"),
+    OperationNames("graph_context", "graph context", "memory.graph.briefing"),
+    OperationNames("export_graph", "graph export", "memory.graph.export_file"),
+    OperationNames("import_graph", "graph import", "memory.graph.import_file"),
+    OperationNames("context_add", "context import", "memory.context(…).add"),
+    OperationNames("context_gc_analyze", "context analyze", "memory.context(…).analyze"),
+    OperationNames("context_gc_prune", "context prune", "memory.context(…).prune"),
+    OperationNames("context_gc_pin", "context pin", "memory.context(…).pin"),
+    OperationNames("context_gc_unpin", "context unpin", "memory.context(…).unpin"),
+    OperationNames("context_gc_configure", "", "memory.context(…).configure"),
+    OperationNames("context_stash_search", "context search", "memory.context(…).search"),
+    OperationNames("context_restore", "context restore", "memory.context(…).restore"),
+    OperationNames("context_compress", "", "memory.context(…).compress"),
+    OperationNames("context_working_set", "", "memory.context(…).working_set"),
+    OperationNames("context_list", "context list", "memory.contexts"),
+    OperationNames("context_delete", "context delete", "memory.context(…).delete"),
+    OperationNames("create_workspace", "workspace create", ""),
+    OperationNames("list_workspaces", "workspace list", ""),
+    OperationNames("delete_workspace", "workspace delete", ""),
+)
+
+OPTIONS = {
+    "active_file": "--active-file",
+    "allow_empty": "--allow-empty",
+    "allow_large": "--allow-large",
+    "as_of": "--as-of",
+    "confirm": "--yes",
+    "date_from": "--since",
+    "date_to": "--until",
+    "deleted_workspaces": "--deleted-workspaces",
+    "edge_threshold": "--edge-threshold",
+    "exclude": "--except",
+    "expires_at": "--expires",
+    "forever": "--forever",
+    "from_entity": "FROM",
+    "from_type": "--from-type",
+    "include_ended": "--ended",
+    "include_orphans": "--orphans",
+    "include_stale": "--include-stale",
+    "include_tests": "--tests",
+    "max_age_days": "--max-age-days",
+    "max_candidates": "--limit",
+    "max_file_size": "--max-file-size",
+    "memory_id": "ID",
+    "memory_ids": "--memory",
+    "min_confidence": "--min-confidence",
+    "min_size": "--min-size",
+    "min_weight": "--min-weight",
+    "mode": "--mode",
+    "node_threshold": "--node-threshold",
+    "older_than_days": "--older-than-days",
+    "overwrite": "--force",
+    "plan_id": "--plan",
+    "project_id": "--project",
+    "receipt_id": "RECEIPT",
+    "relation_ids": "--relation",
+    "relation_types": "--relation",
+    "repo_path": "PATH",
+    "segment_ids": "ids",
+    "sort_by": "--sort-by",
+    "strategy": "--strategy",
+    "target_tokens": "--target",
+    "task_id": "--task",
+    "thread_id": "--thread",
+    "to_entity": "TO",
+    "to_type": "--to-type",
+    "ttl_days": "--ttl-days",
+    "valid_at": "--valid-at",
+    "workspace_id": "--workspace",
+}
+"""Arguments of tools as options and arguments of commands."""
+
 
 # A command shows what it would do unless it is told to go on; that has no option of its own.
 _PHRASES = {

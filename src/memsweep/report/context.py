@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from memsweep.model.text import counted
+from memsweep.model.text import counted, excerpt
 from memsweep.model.times import iso
-from memsweep.report.typed import TypedDict
+from memsweep.report import Answer
 
 if TYPE_CHECKING:
     from memsweep.model.origin import Origin
@@ -19,89 +20,21 @@ if TYPE_CHECKING:
         Configured,
         Gone,
         StashFound,
+        StashPage,
         Swept,
         WindowChange,
         WindowRow,
+        WindowStrip,
         WorkingSet,
     )
+
 
 _SHOWN_CHARS = 200
 _MOST_LISTED = 50
 """More than these would crowd the window that was swept; the counts are those of all."""
 
 
-class TokenCountAnswer(TypedDict):
-    tokens_before: int
-    tokens_after: int
-    counted_by: str
-
-
-class AddedAnswer(TokenCountAnswer):
-    segment_ids: list[str]
-    known: list[str]
-    stashed: list[dict[str, Any]]
-    receipt_id: str | None
-    notes: list[str]
-
-
-class AnalyzedAnswer(TokenCountAnswer):
-    usage: dict[str, Any]
-    candidates: list[dict[str, Any]]
-    plan_id: str | None
-    planned: int
-    shortfall: int
-    message: str
-
-
-class PrunedAnswer(TokenCountAnswer):
-    stashed: list[dict[str, Any]]
-    deleted: list[dict[str, Any]]
-    refused: list[dict[str, str]]
-    receipt_id: str | None
-    message: str
-
-
-class PinnedAnswer(TokenCountAnswer):
-    segment_ids: list[str]
-    texts: dict[str, str]
-    pinned: bool
-    refused: list[dict[str, str]]
-
-
-class ConfiguredAnswer(TokenCountAnswer):
-    config: dict[str, Any]
-
-
-class StashSearchAnswer(TokenCountAnswer):
-    results: list[dict[str, Any]]
-    stash_size: int
-
-
-class WindowRestoredAnswer(TokenCountAnswer):
-    restored: list[dict[str, Any]]
-    refused: list[dict[str, str]]
-    message: str
-
-
-class CompressedAnswer(TokenCountAnswer):
-    summary_id: str | None
-    stashed: list[dict[str, Any]]
-    refused: list[dict[str, str]]
-    receipt_id: str | None
-    message: str
-
-
-class WindowsAnswer(TypedDict):
-    windows: list[dict[str, Any]]
-
-
-class WorkingSetAnswer(TokenCountAnswer):
-    segments: list[dict[str, Any]]
-    left_out: int
-    shortfall: int
-
-
-def added(result: Added) -> AddedAnswer:
+def added(result: Added) -> Answer:
     return {
         "segment_ids": list(result.segment_ids),
         "known": list(result.known),
@@ -112,7 +45,7 @@ def added(result: Added) -> AddedAnswer:
     }
 
 
-def analyzed(result: Analyzed, *, include_scores: bool = True) -> AnalyzedAnswer:
+def analyzed(result: Analyzed, *, include_scores: bool = True) -> Answer:
     usage = {
         "current": result.change.tokens_before,
         "soft": result.soft_tokens,
@@ -134,7 +67,7 @@ def analyzed(result: Analyzed, *, include_scores: bool = True) -> AnalyzedAnswer
     }
 
 
-def pruned(result: Swept) -> PrunedAnswer:
+def pruned(result: Swept) -> Answer:
     return {
         "stashed": _gone(result.stashed),
         "deleted": _gone(result.deleted),
@@ -145,7 +78,7 @@ def pruned(result: Swept) -> PrunedAnswer:
     }
 
 
-def pinned(result: Swept, flag: bool) -> PinnedAnswer:
+def pinned(result: Swept, flag: bool) -> Answer:
     return {
         "segment_ids": list(result.pinned),
         "texts": {own: result.texts[own] for own in result.pinned if own in result.texts},
@@ -155,11 +88,11 @@ def pinned(result: Swept, flag: bool) -> PinnedAnswer:
     }
 
 
-def configured(result: Configured) -> ConfiguredAnswer:
+def configured(result: Configured) -> Answer:
     return {"config": dict(result.config), **_tokens(result.change)}
 
 
-def found(result: StashFound) -> StashSearchAnswer:
+def found(result: StashFound) -> Answer:
     return {
         "results": [
             {**_hit(segment, score, segment.segment_id in result.beside), **_from(segment, result.origins)}
@@ -170,7 +103,7 @@ def found(result: StashFound) -> StashSearchAnswer:
     }
 
 
-def restored(result: Swept) -> WindowRestoredAnswer:
+def restored(result: Swept) -> Answer:
     added = result.change.tokens_after - result.change.tokens_before
     return {
         "restored": [{**_segment(segment), **_from(segment, result.origins)} for segment in result.restored],
@@ -180,7 +113,7 @@ def restored(result: Swept) -> WindowRestoredAnswer:
     }
 
 
-def compressed(result: Swept) -> CompressedAnswer:
+def compressed(result: Swept) -> Answer:
     return {
         "summary_id": result.summary_id,
         "stashed": _gone(result.stashed),
@@ -191,11 +124,11 @@ def compressed(result: Swept) -> CompressedAnswer:
     }
 
 
-def windows(rows: Iterable[WindowRow]) -> WindowsAnswer:
+def windows(rows: Iterable[WindowRow]) -> Answer:
     return {"windows": [row._asdict() for row in rows]}
 
 
-def working_set(result: WorkingSet) -> WorkingSetAnswer:
+def working_set(result: WorkingSet) -> Answer:
     return {
         "segments": [_segment(segment) for segment in result.segments],
         "left_out": result.left_out,
@@ -204,7 +137,7 @@ def working_set(result: WorkingSet) -> WorkingSetAnswer:
     }
 
 
-def _tokens(change: WindowChange) -> TokenCountAnswer:
+def _tokens(change: WindowChange) -> Answer:
     return {
         "tokens_before": change.tokens_before,
         "tokens_after": change.tokens_after,
@@ -284,3 +217,35 @@ def _what_went(result: Swept) -> str:
 
 def _segments(count: int) -> str:
     return counted(count, "segment")
+
+
+def strip(found: WindowStrip) -> Answer:
+    return {
+        "tokens_before": found.change.tokens_before,
+        "tokens_after": found.change.tokens_after,
+        "counted_by": found.change.counted_by,
+        "budget": found.budget,
+        "soft_tokens": found.soft_tokens,
+        "hard_tokens": found.hard_tokens,
+        "segments": [{**asdict(each), "keep_score": round(each.keep_score, 3)} for each in found.segments],
+        "stashed": found.stashed,
+        "shortfall": found.shortfall,
+        "message": " ".join((found.reason, *found.notes)),
+    }
+
+
+def stash(page: StashPage) -> Answer:
+    segments = [
+        {
+            "segment_id": each.segment_id,
+            "type": each.type,
+            "role": each.role,
+            "tokens": each.tokens,
+            "pinned": each.pinned,
+            "created_at": iso(each.created_at),
+            "text": excerpt(each.text),
+            "origin": page.origins[each.segment_id].brief if each.segment_id in page.origins else "",
+        }
+        for each in page.segments
+    ]
+    return {"segments": segments, "first": page.first, "total": page.total, "next_cursor": page.next_cursor}

@@ -7,15 +7,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import timedelta
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Literal, NotRequired, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from memsweep.errors import BadInput
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted, excerpt, listed
 from memsweep.model.times import iso
-from memsweep.report import limits
+from memsweep.report import Answer, limits
 from memsweep.report.counts import ItemCounts, amount
-from memsweep.report.typed import TypedDict
 from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from memsweep.model.listing import ListedMemory, MemoryPage
     from memsweep.model.memory import Memory, Remembered, Similar, Stats, Superseding, Workspace
     from memsweep.model.plan import Plan, Receipt
+    from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Hit, Page, Passage
 
 
@@ -62,11 +62,6 @@ def masked(beginning: str) -> str:
     return redacted(beginning.rpartition(" ")[0] or beginning[:_SHOWN_OF_A_WORD])[0]
 
 
-class SecretsMet(TypedDict, total=False):
-    redacted: list[str]
-    warnings: list[str]
-
-
 class _Stored(Protocol):
     @property
     def redacted(self) -> tuple[str, ...]: ...
@@ -75,9 +70,9 @@ class _Stored(Protocol):
     def warnings(self) -> tuple[str, ...]: ...
 
 
-def secrets_met(result: _Stored) -> SecretsMet:
+def secrets_met(result: _Stored) -> Answer:
     """The kinds that were redacted, and what was stored with a secret in it; nothing if there was none."""
-    said: SecretsMet = {"redacted": list(result.redacted)} if result.redacted else {}
+    said: Answer = {"redacted": list(result.redacted)} if result.redacted else {}
     return {**said, "warnings": list(result.warnings)} if result.warnings else said
 
 
@@ -99,101 +94,8 @@ _ROOM_FOR_NOTES = 300
 _SHORTENED = "Some texts were shortened to fit: get_memory has a whole text, and a smaller limit shows more of each."
 
 
-class RememberedAnswer(SecretsMet):
-    memory_id: str
-    chunks_created: int
-    entities_created: int
-    duplicate_of: str | None
-    supersedes: NotRequired[list[str]]
-    similar: NotRequired[list[dict[str, Any]]]
-
-
-class FoundAnswer(TypedDict):
-    results: list[dict[str, Any]]
-    total: int
-    next_cursor: str | None
-    note: NotRequired[str]
-
-
-class MemoryAnswer(TypedDict):
-    memory_id: str
-    text: str
-    tags: list[str]
-    source: str
-    metadata: dict[str, Any]
-    created_at: str
-    updated_at: str
-    last_seen_at: str
-    expires_at: str | None
-    thread_id: str | None
-    stale: bool
-    pinned: bool
-    version: int
-    chunk_count: int
-    entities: list[dict[str, str]]
-    origin: dict[str, str]
-    quarantine: NotRequired[str]
-    expired: NotRequired[str]
-    path: NotRequired[str]
-    file_path: NotRequired[str]
-    language: NotRequired[str]
-    lines: NotRequired[int]
-    verified_at: NotRequired[str | None]
-    revisions: NotRequired[int]
-    revised_at: NotRequired[str]
-    supersedes: NotRequired[list[dict[str, str]]]
-    superseded_by: NotRequired[list[dict[str, str]]]
-    next_offset: NotRequired[int]
-    note: NotRequired[str]
-
-
-class StatsAnswer(TypedDict):
-    workspace_id: str
-    total_memories: int
-    total_chunks: int
-    total_entities: int
-    total_relations: int
-    stale_memories: int
-    quarantined: NotRequired[int]
-    database_bytes: int
-    vector_bytes: int
-    engine: str
-    model: str | None
-    dimension: int | None
-    oldest: str | None
-    newest: str | None
-    schedule: NotRequired[dict[str, Any]]
-    warnings: NotRequired[list[str]]
-
-
-class WorkspaceAnswer(TypedDict):
-    workspace_id: str
-    description: str
-    created_at: str
-    receipt_id: NotRequired[str]
-    message: NotRequired[str]
-
-
-class ListedWorkspace(WorkspaceAnswer):
-    deleted_at: NotRequired[str]
-    kept_until: NotRequired[str]
-
-
-class WorkspacesAnswer(TypedDict):
-    workspaces: list[ListedWorkspace]
-    current: str
-
-
-class CopiedAnswer(TypedDict):
-    workspace_id: str
-    memories: int
-    receipt_id: str | None
-    notes: list[str]
-    message: str
-
-
-def remembered(result: Remembered) -> RememberedAnswer:
-    answer: RememberedAnswer = {
+def remembered(result: Remembered) -> Answer:
+    answer: Answer = {
         "memory_id": result.memory_id,
         "chunks_created": result.chunks_created,
         "entities_created": result.entities_created,
@@ -211,10 +113,10 @@ def _similar(each: Similar) -> dict[str, Any]:
     return {**shown, "differs": [list(place) for place in each.differs]} if each.differs else shown
 
 
-def found(page: Page, detail: Detail = "concise") -> FoundAnswer:
+def found(page: Page, detail: Detail = "concise") -> Answer:
     share = _ANSWER_CHARACTERS // max(1, len(page.hits))
     results = [_hit(hit, share, detail) for hit in page.hits]
-    answer: FoundAnswer = {"results": results, "total": page.total, "next_cursor": page.next_cursor}
+    answer: Answer = {"results": results, "total": page.total, "next_cursor": page.next_cursor}
     if any(_is_shortened(hit, shown) for hit, shown in zip(page.hits, results, strict=True)):
         answer["note"] = _SHORTENED
     if page.note:
@@ -238,17 +140,17 @@ def _nothing(nearest: Hit | None) -> str:
     )
 
 
-def memory_page(result: Memory, offset: int = 0) -> MemoryAnswer:
+def memory_page(result: Memory, offset: int = 0) -> Answer:
     """A memory with as much of its text, from a character on, as an answer holds."""
     if not 0 <= offset <= len(result.text):
         raise BadInput(f"offset must be from 0 to {len(result.text):,}, the length of the text, not {offset}.")
-    answer: MemoryAnswer = {**memory(result), "text": ""}
+    answer: Answer = {**memory(result), "text": ""}
     notes = []
     if len(answer["entities"]) > _SHOWN_ENTITIES:
         there = counted(len(answer["entities"]), "entity", "entities")
         notes.append(f"It has {there}, of which the first {_SHOWN_ENTITIES} are shown.")
         answer["entities"] = answer["entities"][:_SHOWN_ENTITIES]
-    answer = cast("MemoryAnswer", limits.fitted(dict(answer), limits.MOST_BYTES // 2))
+    answer = limits.fitted(answer, limits.MOST_BYTES // 2)
     answer["text"] = limits.piece(result.text, offset, limits.MOST_BYTES - limits.size_of(answer) - _ROOM_FOR_NOTES)
     end = offset + len(answer["text"])
     if end < len(result.text):
@@ -259,8 +161,8 @@ def memory_page(result: Memory, offset: int = 0) -> MemoryAnswer:
     return answer
 
 
-def memory(result: Memory) -> MemoryAnswer:
-    answer: MemoryAnswer = {
+def memory(result: Memory) -> Answer:
+    answer: Answer = {
         "memory_id": result.id,
         "text": result.text,
         "tags": list(result.tags),
@@ -298,9 +200,9 @@ def _chain(links: Iterable[Superseding]) -> list[dict[str, str]]:
     return [{"memory_id": link.memory_id, "at": iso(link.at)} for link in links]
 
 
-def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnswer:
+def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> Answer:
     """`schedule`: when background collection ran last and runs next, where there is any."""
-    answer: StatsAnswer = {
+    answer: Answer = {
         "workspace_id": result.workspace_id,
         "total_memories": result.total_memories,
         "total_chunks": result.total_chunks,
@@ -322,8 +224,8 @@ def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> StatsAnsw
     return {**answer, "schedule": dict(schedule)} if schedule else answer
 
 
-def workspace(result: Workspace, message: str = "") -> WorkspaceAnswer:
-    answer: WorkspaceAnswer = {
+def workspace(result: Workspace, message: str = "") -> Answer:
+    answer: Answer = {
         "workspace_id": result.id,
         "description": result.description,
         "created_at": iso(result.created_at),
@@ -331,26 +233,23 @@ def workspace(result: Workspace, message: str = "") -> WorkspaceAnswer:
     return {**answer, "message": message} if message else answer
 
 
-def workspaces(results: Iterable[Workspace], current: str) -> WorkspacesAnswer:
-    return {"workspaces": [cast(ListedWorkspace, workspace(item)) for item in results], "current": current}
+def workspaces(results: Iterable[Workspace], current: str) -> Answer:
+    return {"workspaces": [workspace(item) for item in results], "current": current}
 
 
 def workspaces_deleted(
     results: Iterable[Workspace], live: Iterable[Workspace], current: str, purge_days: float
-) -> WorkspacesAnswer:
+) -> Answer:
     return {"workspaces": deleted_workspaces(results, {each.id for each in live}, purge_days), "current": current}
 
 
-def deleted_workspaces(
-    results: Iterable[Workspace], in_use: Collection[str], purge_days: float
-) -> list[ListedWorkspace]:
+def deleted_workspaces(results: Iterable[Workspace], in_use: Collection[str], purge_days: float) -> list[Answer]:
     """Return how and until when each of them can be brought back; `in_use`: names of live ones."""
 
-    def shown(item: Workspace) -> ListedWorkspace:
+    def shown(item: Workspace) -> Answer:
         deleted_at = item.deleted_at or item.created_at
         times = {"deleted_at": iso(deleted_at), "kept_until": iso(deleted_at + timedelta(days=purge_days))}
-        answer = {**workspace(item), **times, "receipt_id": item.receipt_id or "", "message": _way_back(item, in_use)}
-        return cast(ListedWorkspace, answer)
+        return {**workspace(item), **times, "receipt_id": item.receipt_id or "", "message": _way_back(item, in_use)}
 
     return [shown(item) for item in results]
 
@@ -362,13 +261,13 @@ def _way_back(deleted: Workspace, in_use: Collection[str]) -> str:
     return f"Another workspace has its name; once that is deleted, {how}" if deleted.id in in_use else how
 
 
-def workspace_deleted(result: Workspace) -> WorkspaceAnswer:
+def workspace_deleted(result: Workspace) -> Answer:
     how = f"undo_prune with {result.receipt_id} brings it back"
     answer = workspace(result, f"Moved workspace {result.id!r} to the trash; {how}.")
     return {**answer, "receipt_id": result.receipt_id or ""}
 
 
-def copied(restored: Restored) -> CopiedAnswer:
+def copied(restored: Restored) -> Answer:
     memories = counted(restored.seal.memories, "memory", "memories")
     return {
         "workspace_id": restored.workspace_id,
@@ -465,16 +364,8 @@ def _excerpt(text: str, words: Iterable[str], longest: int) -> str:
     return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
 
 
-class ListedAnswer(TypedDict):
-    memories: list[dict[str, Any]]
-    first: int
-    total: int
-    next_cursor: str | None
-    note: NotRequired[str]
-
-
-def memory_list(page: MemoryPage) -> ListedAnswer:
-    answer: ListedAnswer = {
+def memory_list(page: MemoryPage) -> Answer:
+    answer: Answer = {
         "memories": [_listed_memory(each) for each in page.memories],
         "first": page.first,
         "total": page.total,
@@ -506,3 +397,47 @@ def _listed_memory(each: ListedMemory) -> dict[str, Any]:
         shown["expired"] = True
     shown |= {name: True for name in ("stale", "pinned", "superseded") if getattr(each, name)}
     return {**shown, "quarantine": f"Search leaves it out {each.quarantine}."} if each.quarantine else shown
+
+
+def updated(result: Updated) -> Answer:
+    answer: Answer = {
+        "memory_id": result.memory_id,
+        "version": result.version,
+        "receipt_id": result.receipt_id,
+        "message": _updated(result),
+    }
+    if result.withdrawn:
+        answer["withdrawn"] = list(result.withdrawn)
+    return {**answer, **secrets_met(result)}
+
+
+def _updated(result: Updated) -> str:
+    if result.receipt_id is None:
+        return f"{result.memory_id} is like that already; nothing was changed."
+    lost = len(result.withdrawn)
+    facts = f" It no longer states {counted(lost, 'fact')}, which left with the old text." if lost else ""
+    return f"Updated {result.memory_id}.{facts} undo_prune with {result.receipt_id} brings back what it was."
+
+
+def earlier(memory_id: str, found: Sequence[EarlierText]) -> Answer:
+    """Return the earlier texts of a memory, the newest first."""
+    shown = [
+        {
+            "until": iso(each.until),
+            "receipt_id": each.receipt_id,
+            "text": each.text,
+            "tags": list(each.tags),
+            "metadata": dict(each.metadata),
+        }
+        for each in found
+    ]
+    return {"memory_id": memory_id, "earlier": shown}
+
+
+def released_fact(relation_id: str) -> Answer:
+    message = f"Released {relation_id}: searches, queries and briefings find it from now on."
+    return {"relation_id": relation_id, "message": message}
+
+
+def released(memory: Memory) -> Answer:
+    return {"memory_id": memory.id, "message": f"Released {memory.id}: search finds it from now on."}

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from memsweep.model.text import counted
+from memsweep.report import Answer
 
 if TYPE_CHECKING:
     from memsweep.project.resolve import Place
     from memsweep.project.whereabouts import Whereabouts
 
 
-class WhereAnswer(TypedDict):
-    workspace_id: str
-    memories: int
-    made: bool
-    why: str
-    reason: str
-    project: str | None
-    personal: str | None
-    personal_memories: int
-    notes: list[str]
-
-
-def where(found: Whereabouts) -> WhereAnswer:
+def where(found: Whereabouts) -> Answer:
     place = found.place
     return {
         "workspace_id": place.workspace_id,

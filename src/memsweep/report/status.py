@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
 from memsweep.model.plan import counts_of
 from memsweep.model.text import counted
 from memsweep.model.times import iso
-from memsweep.report.place import WhereAnswer, where
+from memsweep.report import Answer
+from memsweep.report.place import where
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memsweep.services.status import ProjectStatus
+    from memsweep.services.projects import ProjectStatus
 
 
-class StatusAnswer(TypedDict):
-    where: WhereAnswer
-    entities: int
-    relations: int
-    stale_memories: int
-    newest: str | None
-    index: list[dict[str, Any]]
-    strategies: list[str]
-    would_take: dict[str, int]
-    git_hooks: dict[str, str]
-    hooks: list[dict[str, Any]]
-    deleted_by_clients: dict[str, int]
-    hooks_on: bool
-
-
-def status(found: ProjectStatus) -> StatusAnswer:
+def status(found: ProjectStatus) -> Answer:
     stats = found.stats
     return {
         "where": where(found.whereabouts),

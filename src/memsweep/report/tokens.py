@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import NotRequired, TypedDict
 
 from memsweep.model.times import iso
 from memsweep.model.token import Token
+from memsweep.report import Answer
 
 
-class TokenAnswer(TypedDict):
-    name: str
-    workspaces: list[str] | None
-    """None: all of them."""
-    read_only: bool
-    state: str
-    created_at: str
-    expires_at: str | None
-    revoked_at: str | None
-    token: NotRequired[str]
-
-
-class TokensAnswer(TypedDict):
-    tokens: list[TokenAnswer]
-
-
-def token(each: Token, now: datetime, secret: str = "") -> TokenAnswer:
-    answer: TokenAnswer = {
+def token(each: Token, now: datetime, secret: str = "") -> Answer:
+    answer: Answer = {
         "name": each.name,
         "workspaces": list(each.workspaces) or None,
         "read_only": each.read_only,
@@ -39,11 +23,11 @@ def token(each: Token, now: datetime, secret: str = "") -> TokenAnswer:
     return {**answer, "token": secret} if secret else answer
 
 
-def tokens(known: Iterable[Token], now: datetime) -> TokensAnswer:
+def tokens(known: Iterable[Token], now: datetime) -> Answer:
     return {"tokens": [token(each, now) for each in known]}
 
 
-def in_words(each: TokenAnswer) -> str:
+def in_words(each: Answer) -> str:
     """Return the reach of a token in words: `default, read-only, until 2026-12-01`."""
     where = "all workspaces" if each["workspaces"] is None else ", ".join(each["workspaces"])
     end = f", until {each['expires_at'][:10]}" if each["expires_at"] else ""

@@ -19,8 +19,7 @@ from memsweep.operation import Sync
 from memsweep.schedule import runs
 from memsweep.schedule.chore import Chore, Outcome, due_times, notify, run_chore
 from memsweep.schedule.cron import parse_cron
-from memsweep.services.access import sync_access
-from memsweep.services.collector import collector
+from memsweep.services.access import collector, sync_access
 from memsweep.store.drafts import draft_of, plain_refusals
 
 if TYPE_CHECKING:

@@ -27,19 +27,15 @@ from memsweep.schedule.background import Background
 from memsweep.server.consent import gated
 from memsweep.server.front import Front
 from memsweep.server.pipes import PipedServer
-from memsweep.server.plan_app import PLAN_URI, plan_app
-from memsweep.server.profiles import Profile, offers
-from memsweep.server.resources import add_prompts, add_resources
+from memsweep.server.resources import PLAN_URI, add_prompts, add_resources, plan_app
+from memsweep.server.start import Profile, offers
 from memsweep.server.tool import MemsweepTool
 from memsweep.server.tools import ToolRow
 from memsweep.server.tools.code import code_tools
 from memsweep.server.tools.collector import collector_tools
 from memsweep.server.tools.context import context_tools
 from memsweep.server.tools.graph import graph_tools
-from memsweep.server.tools.graph_overview import graph_overview_tools
-from memsweep.server.tools.graph_upkeep import graph_upkeep_tools
 from memsweep.server.tools.memory import memory_tools
-from memsweep.server.tools.workspaces import workspace_tools
 
 
 def make_server(app: App, profile: Profile = "default", front: Front | None = None) -> PipedServer:
@@ -76,16 +72,7 @@ def assemble(
 
 
 def tool_rows(app: App, profile: Profile) -> list[ToolRow]:
-    features = [
-        memory_tools,
-        workspace_tools,
-        code_tools,
-        collector_tools,
-        graph_tools,
-        graph_upkeep_tools,
-        graph_overview_tools,
-        context_tools,
-    ]
+    features = [memory_tools, code_tools, collector_tools, graph_tools, context_tools]
     rows = [row for tools in features for row in tools(app)]
     return [
         row

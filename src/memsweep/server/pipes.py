@@ -24,9 +24,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INVALID_PARAMS, JSONRPCError, JSONRPCRequest, JSONRPCResponse, RequestId
 
 from memsweep.model.text import clipped, shown
-from memsweep.server.descriptors import PIECE, is_watchable, room_in
 from memsweep.server.envelope import MAX_LINE_BYTES, LongLine, Refused, read_line, write_line
-from memsweep.server.front import Front
+from memsweep.server.front import PIECE, Front, is_watchable, room_in
 
 logger = logging.getLogger("memsweep.server")
 

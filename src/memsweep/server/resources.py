@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Any
 from urllib.parse import unquote
 
+from mcp.server.apps import APP_MIME_TYPE, Apps
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.resources import FunctionResource
 from pydantic import Field
 
 from memsweep import deadline
 from memsweep.app import App
 from memsweep.errors import MemsweepError
+from memsweep.model.paging import offset_of
 from memsweep.model.visible import visible, visible_in
+from memsweep.report import Answer
 from memsweep.report import collector as report
 from memsweep.report import graph as graph_report
 from memsweep.report import memory as memory_report
@@ -54,7 +58,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
     def graph(workspace_id: str, entity: str) -> str:
         """Show what is known about an entity: facts that hold now, and what is next to it."""
 
-        def shown() -> graph_report.RelatedAnswer:
+        def shown() -> Answer:
             found = app.memory(workspace_id).graph.related(unquote(entity))
             return graph_report.neighbourhood(
                 found.start, found.entities, found.walk.distance, found.walk.edges, found.facts, found.contradictions
@@ -66,7 +70,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
     def plan(workspace_id: str, plan_id: str) -> str:
         """A saved plan with its first items."""
 
-        def shown() -> report.PruneAnswer:
+        def shown() -> Answer:
             memory = app.memory(workspace_id)
             return report.planned(memory.sweep.get_plan(plan_id), memory.sweep.items(plan_id, limit=_SHOWN), why, None)
 
@@ -76,7 +80,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
     def trash(workspace_id: str) -> str:
         """List what is in the trash, with the receipts that bring it back."""
 
-        def shown() -> report.TrashAnswer:
+        def shown() -> Answer:
             return report.trashed(app.trash(workspace_id, limit=_SHOWN), app.settings.gc.purge_days, None)
 
         return _as_json(shown)
@@ -147,3 +151,50 @@ def add_prompts(server: MCPServer[Any], tools: Collection[str]) -> None:
     for prompt, tool in PROMPTS.items():
         if tool in tools:
             server.prompt()(prompt)
+
+
+PLAN_URI = "ui://memsweep/plan.html"
+HTML = "memsweep/html"
+"""Where a result's `_meta` has the plan for a person; no model sees it."""
+
+View = Callable[[Mapping[str, Any], Mapping[str, Any]], str]
+"""From the arguments and the answer of a tool; empty where there is nothing to look at."""
+
+
+def plan_app() -> Apps:
+    """The extension, with the document, which is made when the first host reads it."""
+    apps = Apps()
+    apps.add_resource(
+        FunctionResource(
+            uri=PLAN_URI,
+            name="plan",
+            description="Review of a plan, for hosts that show MCP Apps.",
+            mime_type=APP_MIME_TYPE,
+            meta={"ui": {"prefersBorder": True}},
+            fn=_document,
+        )
+    )
+    return apps
+
+
+def view_of_plan(app: App) -> View:
+    """Return a function that makes the view of a dry run's plan."""
+
+    def view(arguments: Mapping[str, Any], answer: Mapping[str, Any]) -> str:
+        plan_id = answer.get("plan_id", "")
+        if not answer.get("dry_run") or not plan_id:
+            return ""
+        from memsweep.web.plan_view import plan_in_chat  # late: most clients never look
+
+        memory = app.memory(arguments.get("workspace_id", ""))
+        asked_for = arguments.get("plan_id")
+        offset = offset_of(arguments.get("cursor"), plan_id) if asked_for == plan_id else 0
+        return plan_in_chat(memory, plan_id, offset, app.clock())
+
+    return view
+
+
+def _document() -> str:
+    from memsweep.web.plan_view import plan_document
+
+    return plan_document()

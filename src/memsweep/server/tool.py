@@ -24,14 +24,15 @@ from pydantic import ValidationError
 
 from memsweep import deadline
 from memsweep.app import calling
-from memsweep.caller import bound_token
 from memsweep.errors import BadInput, MemsweepError, brief
 from memsweep.model.checks import within_limits
+from memsweep.model.origin import Origin
 from memsweep.model.text import lone_surrogate
+from memsweep.model.token import Token
 from memsweep.model.visible import visible, visible_in
+from memsweep.operation import bound_token
 from memsweep.report.limits import MOST_BYTES, fitted
-from memsweep.server.caller import caller_of
-from memsweep.server.plan_app import HTML, View
+from memsweep.server.resources import HTML, View
 
 # Writers wait for one another, by the lock of the store: however many there are, a reader finds a thread that is free.
 READING = ThreadPoolExecutor(32, "reading")
@@ -220,3 +221,29 @@ def _says_nothing(key: str, value: Any) -> bool:
         or (key == "default" and value in (None, ""))
         or (key == "additionalProperties" and value is True)
     )
+
+
+TOKEN = "memsweep.token"
+"""Where the HTTP door leaves the token of a request, in its scope."""
+_SESSION_LETTERS = 12
+
+
+def token_of(request: Any) -> Token | None:
+    """The token that an HTTP request came with; None over standard input and output."""
+    found = getattr(request, "scope", {}).get(TOKEN)
+    return found if isinstance(found, Token) else None
+
+
+def caller_of(context: Context[Any, Any], tool: str, own_session: str) -> Origin:
+    """`own_session`: of a connection that has no id, which is the only one of its server.
+
+    Over HTTP a session is named by the token first: that is what we know, and the rest is what the client says.
+    """
+    asked = context.request_context
+    client = asked.session.client_params
+    name, version = (client.client_info.name, client.client_info.version) if client is not None else ("", "")
+    token = token_of(asked.request)
+    if token is None:
+        return Origin("mcp", name, version or "", own_session, tool, "agent")
+    session = (context.headers or {}).get("mcp-session-id", "")[:_SESSION_LETTERS]
+    return Origin("http", name, version or "", f"{token.name}/{session}".rstrip("/"), tool, "agent")

@@ -1,21 +1,29 @@
-"""The base of the services of one workspace: the app, the name of the workspace, and the way into its store."""
+"""The base of the services of one workspace: the app, the way into its store, and what the features need of both."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic
 
+from memsweep.clock import new_id
 from memsweep.errors import BadInput, MemsweepError, StoreCorrupt, UnknownWorkspace
 from memsweep.model.frozen import frozen, replace
 from memsweep.operation import Async, Calls, Mode, Sync
 
 if TYPE_CHECKING:
     from memsweep.app import App
+    from memsweep.collector.collect import CollectorDependencies
+    from memsweep.collector.strategies.rule import Fading
+    from memsweep.graph.facts import GraphDependencies
+    from memsweep.memory.names import Name
     from memsweep.model.gate import Gate
+    from memsweep.model.graph import GraphSurvey
     from memsweep.model.origin import Origin
     from memsweep.model.quarantine import Quarantine
+    from memsweep.model.search import HeldBack
+    from memsweep.model.workspace import EmbeddingModel
     from memsweep.settings import Settings
     from memsweep.store.protocol import Store
 
@@ -134,3 +142,76 @@ def _explain_damage(app: App, workspace_id: str) -> StoreCorrupt | None:
         return error
     except MemsweepError:
         return None
+
+
+def collector(access: Access[Any], actor: str | None = None) -> CollectorDependencies:
+    """Return the dependencies of `gc.collect`; `actor` is whoever calls, unless given."""
+    from memsweep.collector.collect import CollectorDependencies
+
+    settings, store = access.settings.gc, access.store
+    access.app.sightings.flush(store)  # what was read until now is not garbage
+    return CollectorDependencies(
+        store=store.collector,
+        workspace_id=access.workspace_id,
+        actor=access.actor if actor is None else actor,
+        clock=access.clock,
+        new_id=new_id,
+        plan_hours=settings.plan_hours,
+        grace_days=settings.grace_days,
+        apply_seconds=settings.apply_seconds,
+        history_days=settings.history_days,
+        fading=fading(access),
+        embed=partial(_embed, access),
+        find_names=_find_names,
+        list_as=partial(access.app.engine.describe, access.workspace_id),
+    )
+
+
+def _embed(access: Access[Any], texts: Sequence[str]) -> tuple[EmbeddingModel, list[bytes]]:
+    from memsweep.embed.protocol import quantise
+
+    embedder = access.app.embedder
+    return embedder.model, quantise(embedder.embed(texts))
+
+
+def _find_names(texts: Sequence[str]) -> Sequence[Name]:
+    from memsweep.memory.names import find_names
+
+    return find_names(texts)
+
+
+def fading(access: Access[Any]) -> Fading:
+    """Return the decay rates and the thresholds of garbage, from the settings."""
+    from memsweep.collector.strategies.rule import Fading
+
+    graph = access.settings.graph
+    return Fading(graph.decay(), graph.node_threshold, graph.edge_threshold, max_age_days=graph.max_age_days)
+
+
+def graph_facts(access: Access[Any], *, create: bool = False, tier: str = "") -> GraphDependencies:
+    """Return the dependencies of `graph.facts`."""
+    from memsweep.graph.facts import GraphDependencies
+
+    origin = access.origin(tier)
+    store = access.create_store() if create else access.store
+    rates = access.settings.graph.decay()
+    back = access.quarantine.held_back(access.clock())
+    return GraphDependencies(store.graph, access.actor, access.clock, new_id, rates, origin, back)
+
+
+def surveyed_graph_of(access: Access[Any], back: HeldBack | None = None) -> GraphDependencies:
+    """Return the dependencies of steps that only look; a workspace that is not made yet has an empty graph."""
+    from memsweep.graph.facts import GraphDependencies
+
+    if access.found() is not None:
+        tools = graph_facts(access)
+        return tools if back is None else replace(tools, back=back)
+    nothing: Any = _NoGraph()
+    return GraphDependencies(nothing, access.actor, access.clock, new_id, access.settings.graph.decay())
+
+
+class _NoGraph:
+    def survey(self, *_: object) -> GraphSurvey:
+        from memsweep.model.graph import GraphSurvey
+
+        return GraphSurvey((), ())

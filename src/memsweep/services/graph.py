@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from memsweep.operation import Mode, operation
-from memsweep.services.collector import collector, fading
-from memsweep.services.graph_dependencies import graph_facts, surveyed_graph_of
+from memsweep.services.access import collector, fading, graph_facts, surveyed_graph_of
 from memsweep.store.refusals import tombstoned_text
 
 if TYPE_CHECKING:

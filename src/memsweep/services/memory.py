@@ -16,8 +16,7 @@ from memsweep.model.ids import DEFAULT_PROJECT
 from memsweep.model.paging import DEFAULT_LISTED, page_size, within
 from memsweep.model.search import MAX_LIMIT, Filters, Page
 from memsweep.operation import Async, Mode, Sync, operation
-from memsweep.services.access import Access, async_access, sync_access
-from memsweep.services.collector import collector
+from memsweep.services.access import Access, async_access, collector, sync_access
 
 if TYPE_CHECKING:
     from memsweep.app import App
@@ -307,7 +306,7 @@ class BaseMemory(Generic[Mode]):
         from memsweep.model.code import CODE_RELATIONS
         from memsweep.model.graph import WorkspaceBriefing
         from memsweep.model.quarantine import leaving_out
-        from memsweep.services.graph_dependencies import surveyed_graph_of
+        from memsweep.services.access import surveyed_graph_of
 
         back = self._access.app.untold.held_back(self._access.clock())
         graph = briefing(surveyed_graph_of(self._access, back), limit, CODE_RELATIONS)

@@ -12,7 +12,7 @@ from memsweep.model.strategies import QUICK
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time
 from memsweep.operation import Mode, operation
-from memsweep.services.collector import collector
+from memsweep.services.access import collector
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.model.audit import AuditEvent
-from memsweep.web.strategies import strategy_name
+from memsweep.web.plan_sections import strategy_name
 from memsweep.web.words import counted
 
 # Title, icon, and whether something came, went or neither.

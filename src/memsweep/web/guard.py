@@ -1,4 +1,4 @@
-"""Decide who may speak to an HTTP door of ours at all, before it is asked who they are. Pure.
+"""Decide who may speak to an HTTP door of ours at all, before it is asked who they are; and guard an application so.
 
 A page of another site, open in the same browser, can send requests to 127.0.0.1. It cannot choose their Host, Origin or
 Sec-Fetch-Site: so those are compared exactly, and whatever does not name us is refused before anything is read.
@@ -6,14 +6,20 @@ Sec-Fetch-Site: so those are compared exactly, and whatever does not name us is 
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from memsweep.errors import BadInput
 from memsweep.model.text import MAX_TEXT_BYTES
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
 
 Headers = Sequence[tuple[bytes, bytes]]
 """As ASGI has them: names in small letters."""
@@ -156,3 +162,90 @@ def _is_address(host: str) -> bool:
 
 def _all(headers: Headers, wanted: bytes) -> list[bytes]:
     return [value for name, value in headers if name == wanted]
+
+
+BODY_SECONDS = 30.0
+
+
+class GuardedApp:
+    """ASGI middleware. `body_seconds`: how long a client may take to send a body."""
+
+    def __init__(self, app: ASGIApp, guard: Guard, body_seconds: float = BODY_SECONDS) -> None:
+        self._app, self._guard, self._body_seconds = app, guard, body_seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] != "http":  # nothing here speaks over web sockets
+            await send({"type": "websocket.close", "code": 1008})
+        elif refused := self._guard.refusal(scope["method"], scope["headers"]):
+            await refuse(refused, _Protected(send).send)
+        else:
+            await _Request(self._guard, receive, send, self._body_seconds).answer(self._app, scope)
+
+
+class _Protected:
+    """An answer on its way out."""
+
+    def __init__(self, send: Send) -> None:
+        self._send, self.has_begun = send, False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.has_begun = True
+            message = {**message, "headers": with_security(message.get("headers", []))}
+        await self._send(message)
+
+
+class _Request:
+    """One request whose body may be refused while it comes; to the application its client has then hung up."""
+
+    def __init__(self, guard: Guard, receive: Receive, send: Send, seconds: float) -> None:
+        self._guard, self._receive = guard, receive
+        self._answer = _Protected(send)
+        self._until = asyncio.get_running_loop().time() + seconds
+        self._size, self._is_whole = 0, False
+        self._refusal: Refusal | None = None
+
+    async def answer(self, app: ASGIApp, scope: Scope) -> None:
+        try:
+            await app(scope, self.receive, self.send)
+        except Exception:
+            if self._refusal is None:
+                raise
+        if self._refusal is not None and not self._answer.has_begun:
+            await refuse(self._refusal, self._answer.send)
+
+    async def receive(self) -> Message:
+        if self._is_whole:
+            return await self._receive()
+        message: Message = {"type": "http.disconnect"}
+        if self._refusal is None:
+            try:
+                async with asyncio.timeout_at(self._until):
+                    message = await self._receive()
+            except TimeoutError:
+                self._refusal = Refusal(408, "The body did not arrive in time.")
+        self._size += len(message.get("body", b""))
+        self._refusal = self._refusal or self._guard.body_refusal(self._size)
+        if self._refusal is not None:
+            return {"type": "http.disconnect"}
+        self._is_whole = not message.get("more_body", False)
+        return message
+
+    async def send(self, message: Message) -> None:
+        if self._refusal is None or self._answer.has_begun:
+            await self._answer.send(message)
+
+
+async def refuse(refusal: Refusal, send: Send) -> None:
+    """Answer with the sentence; the rest of the request is not read, so the connection ends with it."""
+    text = f"{refusal.sentence}\n".encode()
+    headers = [
+        (b"content-type", b"text/plain; charset=utf-8"),
+        (b"content-length", str(len(text)).encode()),
+        (b"connection", b"close"),
+        *refusal.headers,
+    ]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": text})

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memsweep.caller import granted_by
 from memsweep.errors import MemsweepError, NotAllowed
+from memsweep.operation import granted_by
 
 if TYPE_CHECKING:
     from memsweep.app import App

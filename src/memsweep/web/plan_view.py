@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from memsweep.model.paging import cursor_at
 from memsweep.model.plan import why_unusable
 from memsweep.report.collector import planned, why
-from memsweep.web.plan_sections import is_all_memories, sections
+from memsweep.web.plan_sections import BY_NAME, is_all_memories, sections
 from memsweep.web.rendering import STATIC, render
-from memsweep.web.strategies import BY_NAME
 
 if TYPE_CHECKING:
     from memsweep.services.memory import Memory

@@ -18,8 +18,7 @@ from memsweep.report.collector import why
 from memsweep.report.commands import in_commands
 from memsweep.web import words
 from memsweep.web.events import who
-from memsweep.web.plan_sections import names_of
-from memsweep.web.strategies import strategy_name
+from memsweep.web.plan_sections import names_of, strategy_name
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"

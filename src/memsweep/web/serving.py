@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.errors import Conflict
 from memsweep.store.drafts import draft_of, plain_refusals
-from memsweep.web.guard import make_guard
-from memsweep.web.guarded import GuardedApp
+from memsweep.web.guard import GuardedApp, make_guard
 from memsweep.web.login import LINK_SECONDS, OneTimeLink
 from memsweep.web.page import make_page
 

@@ -12,8 +12,7 @@ from memsweep.app import App, make_app
 from memsweep.errors import AlreadyExists, BadInput, Conflict
 from memsweep.project.resolver import existing_folder
 from memsweep.server.http import PATH
-from memsweep.server.profiles import Profile
-from memsweep.server.start import known_profile, look_for_cycles_seldom, share_few_heaps
+from memsweep.server.start import Profile, known_profile, look_for_cycles_seldom, share_few_heaps
 from memsweep.settings import load_settings
 from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.web.guard import check_host, is_loopback, make_guard
@@ -62,8 +61,7 @@ def _serve(app: App, profile: Profile, host: str, port: int, allowed_hosts: Sequ
     from memsweep.schedule.background import Background
     from memsweep.server.app import tool_rows
     from memsweep.server.http.door import Door, bind, serve_until_signalled
-    from memsweep.server.http.meter import Meter
-    from memsweep.server.http.servers import make_servers
+    from memsweep.server.http.servers import Meter, make_servers
 
     with bind(host, port) as listener:
         own_port = listener.getsockname()[1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from memsweep.server.consent import Asks
-from memsweep.server.plan_app import View
+from memsweep.server.resources import View
 
 
 @dataclass(frozen=True, slots=True)

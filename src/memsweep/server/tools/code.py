@@ -14,6 +14,7 @@ from mcp.server.mcpserver import Context
 from pydantic import Field
 
 from memsweep.app import App
+from memsweep.report import Answer
 from memsweep.report import code as report
 from memsweep.server.tools import ToolRow
 
@@ -40,7 +41,7 @@ def code_tools(app: App) -> list[ToolRow]:
         include_tests: bool = True,
         workspace_id: str = "",
         allow_empty: AllowEmpty = False,
-    ) -> report.IndexAnswer:
+    ) -> Answer:
         """Index a folder of code, or refresh its index after changes, so that search_memory finds it. Reads what
         changed and runs nothing. Deleted files become stale; prune_memory collects them."""
         cancelled = threading.Event()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
@@ -12,14 +13,19 @@ from memsweep.collector.collect import CLEAR_PHRASE, refuse_other_strategy
 from memsweep.errors import BadInput
 from memsweep.model.paging import cursor_at, offset_of, page_size
 from memsweep.model.strategies import DEFAULT, NAMES, Unsaid
+from memsweep.report import Answer, questions
 from memsweep.report import collector as report
-from memsweep.report import questions, receipts, updates
+from memsweep.report import memory as memories
 from memsweep.report.collector import why
 from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import AskedRemoval, Question
-from memsweep.server.plan_app import view_of_plan
-from memsweep.server.plans import plan_question
+from memsweep.server.resources import view_of_plan
 from memsweep.server.tools import ToolRow
+
+if TYPE_CHECKING:
+    from memsweep.model.plan import Plan
+    from memsweep.services.memory import Memory
+
 
 Strategy = Annotated[str, looks_like({"enum": list(NAMES)})]
 PlanId = Annotated[str | None, Field(description="apply exactly this plan, or page through it")]
@@ -57,7 +63,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         ttl_days: float | None = None,
         origin: Whose = None,
         exclude: Exclude = None,
-    ) -> report.PruneAnswer:
+    ) -> Answer:
         """Find garbage: returns a plan with a reason for each item, and removes nothing. Then call it again with that
         plan_id, dry_run=false and confirm=true to move exactly these to the trash. undo brings them back."""
         memory = app.memory(workspace_id)
@@ -92,11 +98,11 @@ def collector_tools(app: App) -> list[ToolRow]:
         items = memory.sweep.items(plan.id, offset=offset, limit=limit) if plan.item_count else []
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 
-    def undo(receipt_id: str, workspace_id: str = "") -> report.UndoAnswer:
+    def undo(receipt_id: str, workspace_id: str = "") -> Answer:
         """Take back a prune, a deletion, a merge or an update by the receipt_id of its answer."""
         return report.undone(app.undo(receipt_id, workspace_id))
 
-    def undo_prune(receipt_id: str, workspace_id: str = "") -> report.UndoAnswer:
+    def undo_prune(receipt_id: str, workspace_id: str = "") -> Answer:
         """The same as undo."""
         return report.undone(app.undo(receipt_id, workspace_id))
 
@@ -114,28 +120,26 @@ def collector_tools(app: App) -> list[ToolRow]:
 
     def delete_memory(
         memory_id: str, confirm: bool = False, forever: Forever = False, workspace_id: str = ""
-    ) -> report.DeletedAnswer:
+    ) -> Answer:
         """Move one memory to the trash, with confirm=true; undo brings it back. If it is only out of date, use
         update_memory."""
         receipt = app.memory(workspace_id).delete(memory_id, confirm=confirm, forever=forever)
         return report.deleted(receipt, forever=forever)
 
-    def recover_memory(memory_id: str, workspace_id: str = "") -> report.UndoAnswer:
+    def recover_memory(memory_id: str, workspace_id: str = "") -> Answer:
         """Bring one memory back from the trash, or one entity or relation (by its id), with what it needs."""
         return report.undone(app.memory(workspace_id).sweep.recover(memory_id))
 
-    def list_trash(
-        limit: int = 20, cursor: str | None = None, workspace_id: str = "", receipt_id: str = ""
-    ) -> report.TrashAnswer:
+    def list_trash(limit: int = 20, cursor: str | None = None, workspace_id: str = "", receipt_id: str = "") -> Answer:
         """List what was removed, deleted workspaces too: when, why, and how long it is kept at least."""
         listing = f"trash {receipt_id}" if receipt_id else "trash"
         offset = offset_of(cursor, listing)
         page = app.trash(workspace_id, offset=offset, limit=limit, receipt_id=receipt_id)
         return report.trashed(page, app.settings.gc.purge_days, cursor_at(offset + limit, page.total, listing))
 
-    def list_receipts(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> receipts.ReceiptsAnswer:
+    def list_receipts(limit: int = 20, cursor: str | None = None, workspace_id: str = "") -> Answer:
         """List what was done, newest first, and whether it can still be undone."""
-        return receipts.receipts(app.memory(workspace_id).sweep.receipts(limit=limit, cursor=cursor))
+        return report.receipts(app.memory(workspace_id).sweep.receipts(limit=limit, cursor=cursor))
 
     def purge_asks(
         older_than_days: float | None, confirm: bool, workspace_id: str, deleted_workspaces: bool
@@ -160,7 +164,7 @@ def collector_tools(app: App) -> list[ToolRow]:
         confirm: bool = False,
         workspace_id: str = "",
         deleted_workspaces: bool = False,
-    ) -> report.PurgeAnswer:
+    ) -> Answer:
         """Permanently delete trash older than older_than_days (30), on request deleted workspaces too."""
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
         purged = app.memory(workspace_id).sweep.purge(days, confirm=confirm)
@@ -172,11 +176,11 @@ def collector_tools(app: App) -> list[ToolRow]:
         question = lambda: Question(questions.clear_question(memory.stats()))  # noqa: E731
         return AskedRemoval(question) if confirm_phrase == CLEAR_PHRASE else None
 
-    def clear_all(confirm_phrase: str, workspace_id: str = "") -> report.ClearedAnswer:
+    def clear_all(confirm_phrase: str, workspace_id: str = "") -> Answer:
         """Move everything that is not pinned to the trash. confirm_phrase: DELETE ALL MEMORIES."""
         return report.cleared(app.memory(workspace_id).sweep.clear(confirm_phrase))
 
-    def pin(id: str, pinned: bool = True, workspace_id: str = "") -> report.PinAnswer:
+    def pin(id: str, pinned: bool = True, workspace_id: str = "") -> Answer:
         """Protect a memory or an entity from every collection, or stop protecting it."""
         kind = app.memory(workspace_id).pin(id, pinned)
         return {"id": id, "type": kind.capitalize(), "pinned": pinned}
@@ -191,11 +195,11 @@ def collector_tools(app: App) -> list[ToolRow]:
         command = questions.command_line("release", memory_id, workspace_id=memory.workspace_id)
         return AskedRemoval(question, command, "only a person lets something out of quarantine")
 
-    def release_memory(memory_id: str, workspace_id: str = "") -> updates.ReleaseAnswer:
+    def release_memory(memory_id: str, workspace_id: str = "") -> Answer:
         """Let a memory out of quarantine: search and briefings tell it from now on. A person is asked."""
-        return updates.released(app.memory(workspace_id).release(memory_id))
+        return memories.released(app.memory(workspace_id).release(memory_id))
 
-    def explain_memory(id: str, workspace_id: str = "") -> report.ExplainAnswer:
+    def explain_memory(id: str, workspace_id: str = "") -> Answer:
         """Explain why a memory or an entity is kept or is garbage, with its history."""
         return report.explained(*app.memory(workspace_id).sweep.explain(id))
 
@@ -213,3 +217,15 @@ def collector_tools(app: App) -> list[ToolRow]:
         ToolRow(pin, repeats=True, profile="full"),
         ToolRow(release_memory, repeats=True, asks=release_asks, profile="full"),
     ]
+
+
+def plan_question(
+    memory: Memory, plan_id: str | None, make: Callable[[], Plan], exclude: Collection[str] = ()
+) -> Question:
+    """Return the question about a plan; the tool is called with this plan, and takes nothing else."""
+    plan = make() if plan_id is None else memory.sweep.get_plan(plan_id)
+    if exclude:
+        plan = memory.sweep.narrow(plan.id, exclude)
+    sample = memory.sweep.items(plan.id, limit=questions.SAMPLE) if plan.item_count else []
+    said = questions.plan_question(memory.workspace_id, plan, sample, named=plan.id == plan_id)
+    return Question(said if plan.item_count else "", {"plan_id": plan.id, **({"exclude": None} if exclude else {})})

@@ -9,8 +9,8 @@ from pydantic import Field
 from memsweep.app import App
 from memsweep.model.checks import FLAG, TEXT, TIME, WHOLE, fields, items_of, one_of
 from memsweep.model.segment import Role, SegmentType
+from memsweep.report import Answer, questions
 from memsweep.report import context as report
-from memsweep.report import questions
 from memsweep.server.arguments import Tier, looks_like
 from memsweep.server.consent import AskedRemoval, Question
 from memsweep.server.tools import ToolRow
@@ -54,7 +54,7 @@ def context_tools(app: App) -> list[ToolRow]:
     def window(project_id: str, workspace_id: str) -> ContextWindow[Sync]:
         return app.memory(workspace_id).context(project_id)
 
-    def context_add(project_id: str, segments: Segments, tier: Tier = "", workspace_id: str = "") -> report.AddedAnswer:
+    def context_add(project_id: str, segments: Segments, tier: Tier = "", workspace_id: str = "") -> Answer:
         """Record what entered your context window, if you manage one. Over its limits, the least useful segments go to
         the stash."""
         return report.added(window(project_id, workspace_id).add(segments, tier=tier))
@@ -69,7 +69,7 @@ def context_tools(app: App) -> list[ToolRow]:
         include_scores: bool = True,
         dry_run: DryRun = False,
         workspace_id: str = "",
-    ) -> report.AnalyzedAnswer:
+    ) -> Answer:
         """Show what could leave the window and why. Moves nothing: context_gc_prune takes the plan_id."""
         result = window(project_id, workspace_id).analyze(
             target_tokens=target_tokens,
@@ -93,17 +93,17 @@ def context_tools(app: App) -> list[ToolRow]:
         strategy: Literal["auto", "stash", "delete"] = "auto",
         confirm: Confirm = False,
         workspace_id: str = "",
-    ) -> report.PrunedAnswer:
+    ) -> Answer:
         """Move segments out of the window, by ids or by plan: to the stash (context_restore), or with strategy=delete
         to the trash (undo)."""
         chosen = window(project_id, workspace_id)
         return report.pruned(chosen.prune(segment_ids, plan_id=plan_id, strategy=strategy, confirm=confirm))
 
-    def context_gc_pin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
+    def context_gc_pin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> Answer:
         """Keep segments in the window through every collection."""
         return report.pinned(window(project_id, workspace_id).pin(segment_ids), True)
 
-    def context_gc_unpin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> report.PinnedAnswer:
+    def context_gc_unpin(project_id: str, segment_ids: list[str], workspace_id: str = "") -> Answer:
         """Let pinned segments be collected again."""
         return report.pinned(window(project_id, workspace_id).unpin(segment_ids), False)
 
@@ -116,7 +116,7 @@ def context_tools(app: App) -> list[ToolRow]:
         last_n: int | None = None,
         decision_minutes: int | None = None,
         workspace_id: str = "",
-    ) -> report.ConfiguredAnswer:
+    ) -> Answer:
         """Change the limits of the window; without arguments, show them."""
         result = window(project_id, workspace_id).configure(
             soft_tokens=soft_tokens,
@@ -128,9 +128,7 @@ def context_tools(app: App) -> list[ToolRow]:
         )
         return report.configured(result)
 
-    def context_stash_search(
-        project_id: str, query: str, limit: int = 10, workspace_id: str = ""
-    ) -> report.StashSearchAnswer:
+    def context_stash_search(project_id: str, query: str, limit: int = 10, workspace_id: str = "") -> Answer:
         """Search what left the window; context_restore brings it back."""
         return report.found(window(project_id, workspace_id).search(query, limit=limit))
 
@@ -140,31 +138,27 @@ def context_tools(app: App) -> list[ToolRow]:
         query: str | None = None,
         budget: RestoreBudget = None,
         workspace_id: str = "",
-    ) -> report.WindowRestoredAnswer:
+    ) -> Answer:
         """Bring whole segments back from the stash, by ids or by a query."""
         room = ANSWER_TOKENS if budget is None and query is not None else budget
         return report.restored(window(project_id, workspace_id).restore(segment_ids, query=query, budget=room))
 
-    def context_compress(
-        project_id: str, segment_ids: list[str], summary: str, workspace_id: str = ""
-    ) -> report.CompressedAnswer:
+    def context_compress(project_id: str, segment_ids: list[str], summary: str, workspace_id: str = "") -> Answer:
         """Put your summary in place of segments; the originals are stashed behind it."""
         return report.compressed(window(project_id, workspace_id).compress(segment_ids, summary))
 
-    def context_working_set(
-        project_id: str, budget: int = ANSWER_TOKENS, workspace_id: str = ""
-    ) -> report.WorkingSetAnswer:
+    def context_working_set(project_id: str, budget: int = ANSWER_TOKENS, workspace_id: str = "") -> Answer:
         """Show what a window of this budget should hold, in order."""
         return report.working_set(window(project_id, workspace_id).working_set(budget))
 
-    def context_list(workspace_id: str = "") -> report.WindowsAnswer:
+    def context_list(workspace_id: str = "") -> Answer:
         """List the context windows of a workspace."""
         return report.windows(app.memory(workspace_id).contexts())
 
     def delete_asks(project_id: str, confirm: bool) -> AskedRemoval | None:
         return AskedRemoval(lambda: Question(questions.window_question(project_id))) if confirm else None
 
-    def context_delete(project_id: str, confirm: Confirm = False, workspace_id: str = "") -> report.PrunedAnswer:
+    def context_delete(project_id: str, confirm: Confirm = False, workspace_id: str = "") -> Answer:
         """Move a whole window and its stash to the trash."""
         return report.pruned(window(project_id, workspace_id).delete(confirm=confirm))
 

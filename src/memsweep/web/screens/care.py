@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
@@ -14,9 +18,9 @@ from memsweep.care.invariants import next_step, sentence
 from memsweep.errors import BadInput, NotAllowed, NotFound, StoreCorrupt, Unconfirmed
 from memsweep.report.care import backed_up, checked, compacted
 from memsweep.schedule.background import Background
+from memsweep.settings import Settings
 from memsweep.store.drafts import plain_refusals
 from memsweep.web.screen import Call, Screen
-from memsweep.web.settings_shown import settings_in_force
 from memsweep.web.words import counted
 
 _BACKUPS = 10
@@ -193,3 +197,38 @@ def _days(text: str) -> float | None:
 
 
 TOKENS = Screen("care", "Care", "/care", acts={"/care/tokens": create, "/care/tokens/{token}/revoke": revoke})
+
+
+class SettingRow(NamedTuple):
+    name: str
+    value: str
+    is_set: bool
+    """Whether it is another value than the default."""
+
+
+def settings_in_force(settings: Settings) -> list[SettingRow]:
+    """Return the settings, changed ones first, each in the order of the documentation."""
+    defaults = dict(_flat(Settings().shown()))
+    rows = [
+        SettingRow(name, _shown(name, value), value != defaults.get(name) and name != "home")
+        for name, value in _flat(settings.shown())
+    ]
+    return sorted(rows, key=lambda row: not row.is_set)
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        if isinstance(value, Mapping) and value:
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield prefix + name, value
+
+
+def _shown(name: str, value: Any) -> str:
+    """Return a value to show. Addresses and commands of a notice often contain keys: only who is called is shown."""
+    if name == "schedule.notify_url" and value:
+        called = urlsplit(str(value))
+        return f"{called.scheme}://{called.hostname or ''}/…"
+    if name == "schedule.notify_command" and value:
+        return f"{value[0]} …"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

@@ -11,9 +11,9 @@ from memsweep.model.plan import Preview, Receipt
 from memsweep.model.strategies import SECRETS
 from memsweep.report.counts import amount
 from memsweep.report.memory import places
+from memsweep.web.plan_sections import BY_NAME, OFFERED, Offered
 from memsweep.web.plan_view import PER_PAGE, plan_values
 from memsweep.web.screen import Call, Screen
-from memsweep.web.strategies import BY_NAME, OFFERED, Offered
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from memsweep.errors import BadInput, NotFound
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import WindowStrip
 from memsweep.operation import Sync
+from memsweep.web.pictures import BAR_HEIGHT, LINE_HEIGHT, LINES, bars
 from memsweep.web.screen import Call, Screen
-from memsweep.web.strip_picture import BAR_HEIGHT, LINE_HEIGHT, LINES, bars
 from memsweep.web.words import counted, number
 
 MOST_GOING, MOST_STAYING, STASH_PAGE = 300, 100, 30

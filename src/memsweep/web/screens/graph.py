@@ -10,7 +10,7 @@ from memsweep.model.audit import AuditEvent
 from memsweep.model.graph import Edge, Entity, Split
 from memsweep.model.plan import ReceiptDetails
 from memsweep.web.events import event_lines
-from memsweep.web.graph_picture import MOST_NODES, draw
+from memsweep.web.pictures import MOST_NODES, draw
 from memsweep.web.screen import Call, Screen
 from memsweep.web.words import counted
 

@@ -1,4 +1,4 @@
-"""memsweep prune, undo, recover, trash, purge, delete, pin, unpin, explain, audit"""
+"""prune, undo, recover, receipts, trash, purge, delete, pin, unpin, explain, audit, plan, tombstone, schedule"""
 
 from __future__ import annotations
 
@@ -11,28 +11,50 @@ import typer
 from typer import Argument, Option
 
 from memsweep.app import App
-from memsweep.cli.door import InWorkspace, Json, harmless, pasteable, say, show, show_json, show_way_back, with_app
-from memsweep.cli.options import BackupFile, Cursor, Id, Limit, MemoryId, SavedPlan, Yes
+from memsweep.cli.door import (
+    BackupFile,
+    Cursor,
+    Id,
+    InWorkspace,
+    Json,
+    Limit,
+    MemoryId,
+    SavedPlan,
+    Yes,
+    harmless,
+    in_commands,
+    pasteable,
+    say,
+    show,
+    show_json,
+    show_way_back,
+    with_app,
+)
 from memsweep.collector.collect import refuse_other_strategy
-from memsweep.errors import Unconfirmed
+from memsweep.errors import Conflict, Unconfirmed
 from memsweep.model.adopt import CLIENT_RECEIPT
 from memsweep.model.paging import cursor_at
 from memsweep.model.strategies import DEFAULT, NAMES, SECRETS
 from memsweep.model.text import counted, excerpt
+from memsweep.model.times import iso
+from memsweep.report import Answer
 from memsweep.report import collector as report
-from memsweep.report.care import BackupAnswer, backed_up
+from memsweep.report.care import backed_up
 from memsweep.report.collector import why
 from memsweep.report.counts import amount, named, nonzero
 from memsweep.report.memory import places
+from memsweep.schedule.background import Background
 from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from rich.console import Console
 
-    from memsweep.model.plan import Plan
+    from memsweep.app import App
+    from memsweep.model.plan import Plan, ReceiptPage
     from memsweep.services.memory import Memory
+
 
 ReceiptId = Annotated[str, Argument(metavar="RECEIPT", help="The id that the prune printed.")]
 
@@ -91,10 +113,10 @@ def look_and_apply(
     as_json: bool,
 ) -> None:
     """Show a plan; apply exactly that plan if the person agrees."""
-    saved: dict[str, BackupAnswer] = {}
+    saved: dict[str, Answer] = {}
     how_to_apply = ""
 
-    def run(app: App) -> tuple[report.PruneAnswer, report.PruneAnswer | None]:
+    def run(app: App) -> tuple[Answer, Answer | None]:
         nonlocal how_to_apply
         memory = app.memory(workspace)
         made = make(memory)
@@ -147,7 +169,7 @@ def delete(
 ) -> None:
     """Move one memory to the trash."""
 
-    def run(app: App) -> report.DeletedAnswer:
+    def run(app: App) -> Answer:
         memory = app.memory(workspace)
         text = harmless(excerpt(redacted(memory.get(memory_id).text)[0], 200))
         sure = agreed(f"{text}\n{'Delete it permanently?' if forever else 'Move it to the trash?'}", yes, as_json)
@@ -165,7 +187,7 @@ def trash(
 ) -> None:
     """List what was removed, when and why, and the deleted workspaces."""
 
-    def run(app: App) -> report.TrashAnswer:
+    def run(app: App) -> Answer:
         page = app.trash(workspace, limit=limit, receipt_id=receipt)
         return report.trashed(page, app.settings.gc.purge_days, cursor_at(limit, page.total, "trash"))
 
@@ -186,7 +208,7 @@ def purge(
 ) -> None:
     """Permanently delete old items in the trash of a workspace. This cannot be undone."""
 
-    def run(app: App) -> report.PurgeAnswer:
+    def run(app: App) -> Answer:
         days = app.settings.gc.purge_days if older_than_days is None else older_than_days
         workspaces = counted(app.deleted_workspaces(days), "workspace")
         others = f" and {workspaces} deleted that long ago" if deleted_workspaces else ""
@@ -241,7 +263,7 @@ def audit(
     """Show who did what, when and why."""
     asked: dict[str, Any] = {"subject": subject, "since": since, "until": until, "limit": limit, "cursor": cursor}
     page = with_app(lambda app: app.memory(workspace).sweep.audit_page(**asked, actor=actor, action=action))
-    answer: report.AuditAnswer = {**report.audited(page.events), "next_cursor": page.next_cursor}
+    answer: Answer = {**report.audited(page.events), "next_cursor": page.next_cursor}
 
     def words(console: Console) -> None:
         for event in answer["events"]:
@@ -258,7 +280,7 @@ def audit(
 
 def _pin(item_id: str, pinned: bool, workspace: str, as_json: bool) -> None:
     kind = with_app(lambda app: app.memory(workspace).pin(item_id, pinned))
-    answer: report.PinAnswer = {"id": item_id, "type": kind.capitalize(), "pinned": pinned}
+    answer: Answer = {"id": item_id, "type": kind.capitalize(), "pinned": pinned}
     words = f"{kind.capitalize()} {item_id} is {'pinned' if pinned else 'not pinned any more'}."
     show(answer, as_json, lambda console: console.print(words, markup=False))
 
@@ -290,7 +312,7 @@ def agreed(question: str, yes: bool, as_json: bool) -> bool:
     raise typer.Exit
 
 
-def _table(console: Console, preview: report.PruneAnswer) -> None:
+def _table(console: Console, preview: Answer) -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -320,7 +342,7 @@ def _table(console: Console, preview: report.PruneAnswer) -> None:
     _asides(console, preview)
 
 
-def _asides(console: Console, preview: report.PruneAnswer) -> None:
+def _asides(console: Console, preview: Answer) -> None:
     """Print what was named and stays, and the warnings."""
     for item in preview["protected"]:
         name = harmless(" ".join(str(item["name"] or "").split())[:60])
@@ -340,20 +362,20 @@ def _beside(console: Console, item: dict[str, Any]) -> None:
         console.print(f"  {name}: {harmless(' '.join(said.split()))}", markup=False)
 
 
-def _done(console: Console, result: report.PruneAnswer) -> None:
+def _done(console: Console, result: Answer) -> None:
     say(console, result["message"])
     for item in result["skipped"]:
         console.print(f"skipped: {item['id']} ({item['reason']})", markup=False)
     show_way_back(result["receipt_id"])
 
 
-def _undone(console: Console, answer: report.UndoAnswer) -> None:
+def _undone(console: Console, answer: Answer) -> None:
     say(console, answer["message"])
     for item in answer["conflicts"]:
         console.print(f"left alone: {item['id']} ({item['reason']})", markup=False)
 
 
-def _trash_table(console: Console, answer: report.TrashAnswer) -> None:
+def _trash_table(console: Console, answer: Answer) -> None:
     for item in answer["items"]:
         name = harmless(" ".join((item.get("path") or item["name"]).split())[:60])
         parts = (item["trashed_at"][:16], item["receipt_id"], item["type"].lower(), item["id"], name, item["reason"])
@@ -364,3 +386,202 @@ def _trash_table(console: Console, answer: report.TrashAnswer) -> None:
 
         print("Deleted workspaces:")
         show_deleted(answer["deleted_workspaces"])
+
+
+plans = typer.Typer(help="Look at saved plans of the collector.", no_args_is_help=True)
+PlanId = Annotated[str, Argument(metavar="PLAN", help="The id that `memsweep prune` printed.")]
+
+
+@plans.command("show")
+def show_plan(plan_id: PlanId, limit: Limit = 20, workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Show a plan by cause: each item with what goes only because of it, files by folder."""
+    found = with_app(lambda app: app.memory(workspace).sweep.groups(plan_id, limit=limit))
+    answer = report.groups(found, cursor_at(limit, found.total, plan_id))
+
+    def words(console: Console) -> None:
+        for group in answer["groups"]:
+            names = ", ".join(str(each["name"]) for each in group["first"])
+            more = group["followers"] - len(group["first"])
+            others = f"; with it {names}{f' and {more:,} more' if more else ''}" if names else ""
+            console.print(_plan_item("", group, others), markup=False)
+        console.print(f"{counted(answer['total'], 'group')} in plan {plan_id}", markup=False)
+
+    show(answer, as_json, words)
+
+
+@plans.command()
+def preview(
+    strategies: Annotated[
+        list[str] | None, Argument(metavar="[STRATEGY]...", help="By default all quick ones.")
+    ] = None,
+    limit: Annotated[int, Option("--limit", "-n", help="How many groups of each to show.")] = 5,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show what collections would take now, by strategy. Saves no plan."""
+    found = with_app(lambda app: app.memory(workspace).sweep.preview(*(strategies or ()), limit=limit))
+    answer = report.previews(found)
+
+    def words(console: Console) -> None:
+        for each, preview in zip(answer["strategies"], found, strict=True):
+            said = amount(preview.totals) or "nothing"
+            console.print(f"{each['strategy']}: {each['problem'] or said}", markup=False)
+            _plan_items(console, "  ", each["groups"])
+
+    show(answer, as_json, words)
+
+
+@plans.command()
+def diff(
+    earlier: Annotated[str, Argument(metavar="EARLIER")],
+    later: Annotated[str, Argument(metavar="LATER")],
+    limit: Limit = 100,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show what one plan names that another one does not."""
+    answer = report.difference(with_app(lambda app: app.memory(workspace).sweep.compare(earlier, later, limit=limit)))
+
+    def words(console: Console) -> None:
+        for sign, items in (("+ ", answer["added"]), ("- ", answer["gone"])):
+            _plan_items(console, sign, items)
+        counts = (
+            f"{answer['added_count']:,} added",
+            f"{answer['gone_count']:,} gone",
+            f"{answer['same_count']:,} same",
+        )
+        console.print(", ".join(counts), markup=False)
+
+    show(answer, as_json, words)
+
+
+def _plan_items(console: Console, sign: str, items: Iterable[dict[str, Any]]) -> None:
+    for item in items:
+        console.print(_plan_item(sign, item), markup=False)
+
+
+def _plan_item(sign: str, item: dict[str, Any], more: str = "") -> str:
+    name = harmless(" ".join(f"{item['relative_path'] or item['name'] or ''}{more}".split()))
+    return f"{sign}{item['type'].lower()} {item['id']}  {name}  {item['why']}"
+
+
+def receipts(
+    trash: Annotated[bool, Option("--trash", help="Only those that have something in the trash.")] = False,
+    limit: Limit = 20,
+    cursor: Cursor = None,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Show what was done, newest first, and whether it was undone or purged since."""
+
+    def run(app: App) -> ReceiptPage:
+        sweep = app.memory(workspace).sweep
+        return (sweep.trash_by_receipt if trash else sweep.receipts)(limit=limit, cursor=cursor)
+
+    page = with_app(run)
+    answer = report.receipts(page)
+
+    def words(console: Console) -> None:
+        for each, shown in zip(page.receipts, answer["receipts"], strict=True):
+            held = ", ".join(nonzero(shown["held"]))
+            size = f"in the trash: {held}, about {each.bytes:,} bytes" if held else ""
+            parts = (shown["at"][:19], each.id, each.state, each.strategy, amount(each.totals), each.actor, size)
+            console.print("  ".join(part for part in parts if part), markup=False)
+        if not page.receipts:
+            print("No receipts.")
+        if answer["next_cursor"]:
+            console.print(f"more: --cursor {answer['next_cursor']}", markup=False)
+
+    show(answer, as_json, words)
+
+
+tombstones = typer.Typer(help="What was deleted permanently and must not be learned again.", no_args_is_help=True)
+
+
+@tombstones.command("list")
+def list_tombstones(workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """List all tombstones."""
+    found = with_app(lambda app: app.memory(workspace).sweep.tombstones())
+    rows = [{"memory_id": each.memory_id, "at": iso(each.at), "reason": each.reason} for each in found]
+
+    def words(console: object) -> None:
+        for row in rows:
+            print(f"{row['at'][:19]}  {row['memory_id']}  {harmless(row['reason'])}")
+        if not rows:
+            print("No tombstones.")
+
+    show({"tombstones": rows}, as_json, words)
+
+
+@tombstones.command("remove")
+def remove_tombstone(memory_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Remove a tombstone, so that the text can be learned again."""
+    with_app(lambda app: app.memory(workspace).sweep.remove_tombstone(memory_id))
+    show({"removed": memory_id}, as_json, lambda console: console.print(f"{memory_id} can be learned again."))
+
+
+schedules = typer.Typer(help="Background collection: show it, or run it now.", no_args_is_help=True)
+
+
+@schedules.command("show")
+def show_schedule(as_json: Json = False) -> None:
+    """Show the settings of the schedule, the last run and the next."""
+    answer = with_app(lambda app: Background(app).status())
+
+    def words(console: Any) -> None:
+        state = "on" if answer["enabled"] else "off (schedule.enabled in memsweep.toml turns it on)"
+        print(f"Background collection is {state}.")
+        print(f"cron {answer['cron']!r}, strategies {', '.join(answer['strategies'])}")
+        print(f"last run {answer['last_run'] or 'never'}, next run {answer['next_run'] or 'never'}")
+        for item in answer["last_outcomes"]:
+            print(_outcome(item))
+        removal = answer["last_removal"]
+        if removal and removal["last_run"] != answer["last_run"]:
+            print(f"last run that removed something {removal['last_run']}")
+            for item in removal["outcomes"]:
+                print(_outcome(item))
+
+    show(answer, as_json, words)
+
+
+@schedules.command("run")
+def run_schedule(
+    workspace: Annotated[
+        str,
+        Option("--workspace", "-w", metavar="ID", help="Only this workspace; by default all that the settings name."),
+    ] = "",
+    allow_large: Annotated[
+        bool, Option("--allow-large", help="Allow removing more than half of a workspace, this time.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Run the scheduled collection once, now; for example from your own cron. The exit status is 4 if it stopped."""
+
+    def work(app: Any) -> dict[str, Any]:
+        background = Background(app)
+        background.check()
+        if workspace:
+            app.memory(workspace).stats()  # an unknown one is a mistake, not an outcome
+        return background.run(workspace_id=workspace, allow_large=allow_large) or {
+            "last_run": None,
+            "outcomes": [],
+            "busy": True,
+        }
+
+    answer = with_app(work)
+
+    def words(console: Any) -> None:
+        if answer.get("busy"):
+            print("Another process is already running it.")
+        for item in answer["outcomes"]:
+            print(_outcome(item))
+
+    show(answer, as_json, words)
+    if any(item["stopped"] for item in answer["outcomes"]):
+        raise typer.Exit(Conflict.exit_status)
+
+
+def _outcome(item: dict[str, Any]) -> str:
+    moved = f"{named(item['deleted_memories'], 'memories')} and {named(item['deleted_entities'], 'entities')}"
+    stopped = f"; stopped: {in_commands(item['stopped'])}" if item["stopped"] else ""
+    return f"  {item['workspace_id']}: moved {moved} to the trash, purged {item['purged_memories']:,}{stopped}"

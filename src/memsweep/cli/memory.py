@@ -1,4 +1,4 @@
-"""memsweep briefing, search, get, stats"""
+"""memsweep briefing, search, get, stats, list, remember, update, release"""
 
 from __future__ import annotations
 
@@ -11,8 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from typer import Argument, Option
 
 from memsweep.cli.door import (
+    AtMost200,
+    Cursor,
+    Id,
     InWorkspace,
     Json,
+    MemoryId,
     console,
     harmless,
     in_commands,
@@ -20,21 +24,25 @@ from memsweep.cli.door import (
     show,
     show_json,
     show_pair,
+    standard_input,
     tier_in,
     with_app,
+    with_filters,
+    with_options,
 )
-from memsweep.cli.options import Cursor, MemoryId, with_filters
-from memsweep.model.text import counted
+from memsweep.errors import BadInput
+from memsweep.model.memory import Remembering, arguments_of
+from memsweep.model.text import MAX_TEXT_BYTES, counted
 from memsweep.places import environment
+from memsweep.report import Answer
 from memsweep.report import memory as report
-from memsweep.report import updates
-from memsweep.report.statistics import code_overview, counted_by_day
+from memsweep.report.code import code_overview, counted_by_day
+from memsweep.report.memory import in_sentences, memory_list
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from memsweep.report.memory import FoundAnswer
-    from memsweep.report.statistics import CodeAnswer, CountsAnswer
+    from memsweep.services.memory import Memory
 
 
 @with_filters()
@@ -66,7 +74,7 @@ def briefing(
     as_json: Json = False,
 ) -> None:
     """Print what to know before work begins. The newest memories, facts, contradictions, what is stale."""
-    from memsweep.report.briefing import briefed
+    from memsweep.report.graph import briefed
 
     answer = briefed(with_app(lambda app: app.memory(workspace).briefing(limit=limit)))
 
@@ -86,7 +94,7 @@ def get(
 ) -> None:
     """Show one whole memory."""
     if history:
-        found = updates.earlier(memory_id, with_app(lambda app: app.memory(workspace).history(memory_id)))
+        found = report.earlier(memory_id, with_app(lambda app: app.memory(workspace).history(memory_id)))
         show(found, as_json, lambda console: _earlier(console, found))
         return
     answer = report.memory(with_app(lambda app: app.memory(workspace).get(memory_id)))
@@ -100,7 +108,7 @@ def get(
     show(answer, as_json, words)
 
 
-def _earlier(console: Console, answer: updates.HistoryAnswer) -> None:
+def _earlier(console: Console, answer: Answer) -> None:
     if not answer["earlier"]:
         console.print("It was never updated, or its earlier texts were purged.")
     for each in answer["earlier"]:
@@ -152,7 +160,7 @@ class Line(NamedTuple):
     """However narrow the terminal is."""
 
 
-def show_hits(answer: FoundAnswer) -> None:
+def show_hits(answer: Answer) -> None:
     if not _is_drawn():
         for line in hit_lines(answer, None):
             print(plain("".join(text for text, _ in line.parts)))
@@ -181,7 +189,7 @@ def _is_drawn() -> bool:
     return sys.stdout.isatty() or any(asked.get(name) for name in ("FORCE_COLOR", "TTY_COMPATIBLE"))
 
 
-def hit_lines(answer: FoundAnswer, width: int | None) -> Iterator[Line]:
+def hit_lines(answer: Answer, width: int | None) -> Iterator[Line]:
     """Everything there is to say; texts are wrapped for a terminal of this width."""
     results, note = answer["results"], answer.get("note", "")
     if not results or "damaged" in note:
@@ -221,7 +229,7 @@ _NAMES = ("sources", "tags", "tiers", "clients", "doors", "languages", "states")
 _SHOWN = 12
 
 
-def show_counts(console: Console, answer: CountsAnswer) -> None:
+def show_counts(console: Console, answer: Answer) -> None:
     """One line for each day on which something was made, then the most frequent of each kind."""
     for day in answer["days"]:
         if day["notes"] or day["files"]:
@@ -229,13 +237,13 @@ def show_counts(console: Console, answer: CountsAnswer) -> None:
             total = f"{day['total_notes'] + day['total_files']:,} in all"
             show_pair(console, day["day"], f"+{counted(day['notes'], 'memory', 'memories')}{files}; {total}")
     for name in _NAMES:
-        counts: dict[str, int] = answer[name]  # type: ignore[literal-required]  # it is one of them
+        counts: dict[str, int] = answer[name]
         shown = [f"{harmless(each) or '(none)'} {count:,}" for each, count in counts.items() if count][:_SHOWN]
         if shown:
             show_pair(console, f"{name:9}", ", ".join(shown))
 
 
-def show_code(console: Console, answer: CodeAnswer) -> None:
+def show_code(console: Console, answer: Answer) -> None:
     for root in answer["roots"]:
         languages = ", ".join(f"{name} {count:,}" for name, count in root["languages"].items())
         fresh = f"verified {root['verified_at']}" if root["verified_at"] else "never verified"
@@ -249,3 +257,116 @@ def show_code(console: Console, answer: CodeAnswer) -> None:
 
 
 _CHANGED = (("memories", "written"), ("stale", "stale"), ("returned", "returned"))
+
+
+_MARKS = ("stale", "pinned", "superseded", "expired")
+
+
+@with_filters(of_lists=True)
+def list_memories(
+    limit: AtMost200 = 20,
+    filters: Any = None,
+    state: Annotated[
+        str | None,
+        Option(metavar="STATE", help="Only current, stale, pinned, superseded, quarantined, expiring or expired ones."),
+    ] = None,
+    door: Annotated[str | None, Option(help="Only what came through mcp, cli, library, hook, import or index.")] = None,
+    cursor: Cursor = None,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """List memories, the newest first."""
+    options: dict[str, Any] = {"filters": filters, "state": state, "door": door, "limit": limit, "cursor": cursor}
+    answer = memory_list(with_app(lambda app: app.memory(workspace).memories(**options)))
+    show(answer, as_json, lambda console: _show_list(console, answer))
+
+
+def _show_list(console: Console, answer: Answer) -> None:
+    from rich.text import Text
+
+    for each in answer["memories"]:
+        marks = [mark for mark in _MARKS if mark in each] + ["quarantined"] * ("quarantine" in each)
+        shown = (each["created_at"][:10], tier_in(each), each["source"], each.get("path", ""), *marks)
+        about = "  ".join(filter(None, shown))
+        console.print(Text.assemble((each["memory_id"], "cyan"), f"  {harmless(about)}"), soft_wrap=True)
+        text = " ".join(harmless(each["text"]).split())
+        console.print(Text(f"      {text[:160]}{'…' if each['characters'] > 160 else ''}"), soft_wrap=True)
+    if "note" in answer:
+        say(console, answer["note"])
+    if not answer["memories"]:
+        console.print("No memories." if not answer["total"] else "No more memories.")
+    elif answer["next_cursor"]:
+        upto = answer["first"] + len(answer["memories"])
+        console.print(f"[dim]{upto} of {answer['total']}; the next page: --cursor {answer['next_cursor']}[/dim]")
+
+
+def json_object(text: str) -> Any:
+    if not text:
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"--metadata {text[:60]!r} is not JSON ({error}).") from None
+
+
+@with_options("said", arguments_of(Remembering), {"metadata": json_object})
+def remember(
+    text: Annotated[str, Argument(help="The text; `-` reads it from standard input.")],
+    said: Any = None,
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Remember a text."""
+    body = standard_input(MAX_TEXT_BYTES) if text == "-" else text
+    result = with_app(lambda app: app.memory(workspace).remember(body, find_similar=True, **said))
+    answer = report.remembered(result)
+    if result.duplicate_of:
+        words = f"Known already as {result.memory_id}; marked as seen."
+    else:
+        words = f"Remembered as {result.memory_id} ({counted(result.chunks_created, 'chunk')})."
+    if result.supersedes:
+        words += f" It supersedes {', '.join(result.supersedes)}."
+    sentences = " ".join((words, *in_sentences(answer)))
+
+    def shown(console: Console) -> None:
+        console.print(sentences, markup=False)
+        for each in answer.get("similar", []):
+            console.print(harmless(f"It {_SEEMS[each['kind']]} {each['memory_id']}: {each['text']}"), markup=False)
+        if "similar" in answer:
+            say(console, "If it takes the place of one, remember it again with --supersedes ID.")
+
+    show(answer, as_json, shown)
+
+
+def update(
+    memory_id: MemoryId,
+    text: Annotated[str | None, Argument(help="The new text; `-` reads it from standard input.")] = None,
+    tag: Annotated[list[str] | None, Option("--tag", "-t", help="Its tags from now on; can be repeated.")] = None,
+    metadata: Annotated[str, Option(metavar="JSON", help="A JSON object in place of its metadata.")] = "",
+    workspace: InWorkspace = "",
+    as_json: Json = False,
+) -> None:
+    """Replace the text, tags or metadata of a memory; `undo` brings the old ones back."""
+    body = standard_input(MAX_TEXT_BYTES) if text == "-" else text
+    change = with_app(
+        lambda app: app.memory(workspace).update(memory_id, text=body, tags=tag or None, metadata=json_object(metadata))
+    )
+    answer = report.updated(change)
+    sentences = " ".join((answer["message"], *in_sentences(answer)))
+    show(answer, as_json, lambda console: say(console, sentences))
+
+
+def release(memory_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+    """Let a memory with its facts, or a fact (rel_...), out of quarantine, so that search finds it."""
+    answer = with_app(lambda app: _released(app.memory(workspace), memory_id))
+    show(answer, as_json, lambda console: say(console, answer["message"]))
+
+
+def _released(memory: Memory, own_id: str) -> Answer | Answer:
+    if not own_id.startswith("rel_"):
+        return report.released(memory.release(own_id))
+    memory.graph.release(own_id)
+    return report.released_fact(own_id)
+
+
+_SEEMS = {"repeats": "seems to repeat", "contradicts": "seems to contradict"}
