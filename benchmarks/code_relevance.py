@@ -43,6 +43,7 @@ from memsweep.memory.relevance import (
 )
 from memsweep.model.search import Filters
 from memsweep.settings import load_settings
+from memsweep.store.words import matched
 
 Floats = npt.NDArray[np.float64]
 DATA = Path(__file__).parent / "data"
@@ -140,7 +141,7 @@ def _read(name: str) -> Any:
 def _asked(app: App, name: str, project: str, kind: str, item: Item) -> Iterator[Answers]:
     """Of a report, the title is asked; nothing for what is a text more than a question."""
     store, question = app.engine.open(name), item.question.strip().partition("\n")[0]
-    (words,) = store.matched_words(question, [question])
+    (words,) = matched(question, [question])
     if not 0 < len(words) <= MOST_WORDS:
         return
     judge = RelevanceJudge(app.embedder.model.name, app.local_model)

@@ -22,6 +22,7 @@ from memsweep.embed.protocol import quantise
 from memsweep.memory.ranking import DEPTH, FusionWeights, fuse, shown, weights_for
 from memsweep.model.search import Filters, SearchMode
 from memsweep.settings import load_settings
+from memsweep.store import views
 
 LIMIT = 10
 FIRST = (1, 5)
@@ -108,7 +109,7 @@ def with_weights(app: App, workspace_id: str, weights: FusionWeights) -> Search:
         (vector,) = quantise(embedder.embed([query]))
         ranking = fuse(store.candidates(query, vector, Filters(), DEPTH), weights)
         keys = [item.key for item in shown(ranking[:LIMIT]) if item.score > 0]
-        return [passage.memory_id for passage in store.passages(keys).values()]
+        return [passage.memory_id for passage in views.passages(store.rows, keys).values()]
 
     return search
 

@@ -37,6 +37,7 @@ from memsweep.memory.relevance import (
 )
 from memsweep.model.search import Filters
 from memsweep.settings import load_settings
+from memsweep.store.words import matched
 from precision import OPEN_CASES
 from scenes import load_scenes
 
@@ -124,7 +125,7 @@ def _asked(app: App, name: str, step: Mapping[str, Any], known: Mapping[str, str
     judge = RelevanceJudge(app.embedder.model.name, app.local_model, app.reader)
     ranking = rank(store, app.embedder, judge, question, Filters(), datetime.now(UTC))
     found, _ = look_at(store, judge, question, ranking, ALL)
-    (words,) = store.matched_words(question, [question])
+    (words,) = matched(question, [question])
     asked = Asked(words, names_in(question, words), tuple(app.local_model.rarities(words)))
     live = [
         each

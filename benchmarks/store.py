@@ -35,7 +35,7 @@ from common import (
 )
 from memsweep import Memory, open_memory
 from memsweep.memory import ranking
-from memsweep.store.file import words
+from memsweep.store import words
 
 WORKSPACE = "large"
 TARGET_MS = 25.0

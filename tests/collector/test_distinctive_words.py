@@ -7,7 +7,7 @@ import pytest
 
 from memsweep.model import likeness
 from memsweep.model.likeness import _sought, comparable, distinctive_words, fewest, word_groups
-from memsweep.store.file.words import stems_of
+from memsweep.store.words import stems_of
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import apsw
 from memsweep.app import App
 from memsweep.errors import MemsweepError
 from memsweep.schedule.background import Background
-from memsweep.store.file.words import spread_script
+from memsweep.store.words import spread_script
 from tests.faults import lab
 
 State = dict[str, Any]

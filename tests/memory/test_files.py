@@ -10,7 +10,7 @@ from memsweep.memory.ranking import by_file, files_said, is_said, support_of, we
 from memsweep.memory.relevance import Judged, precise
 from memsweep.model.roles import role_of
 from memsweep.model.search import FileWords, Filters, Kind, Owner, Page, Ranked
-from memsweep.store.file.words import words_of_heading, words_to_find
+from memsweep.store.words import words_of_heading, words_to_find
 from tests.code.trees import grow
 from tests.support.engines import on_every_engine
 

@@ -15,7 +15,7 @@ from memsweep.library import open_memory
 from memsweep.memory.ranking import WEIGHTS_OF_MODELS, FusionWeights
 from memsweep.memory.recall import MAX_LIMIT
 from memsweep.model.search import Page
-from memsweep.store.file import words
+from memsweep.store import words
 from tests.support import store_files
 from tests.support.counts import rounds
 
@@ -87,7 +87,7 @@ def test_search_finds(library: Memory, query: str, found: int) -> None:
 def test_a_large_workspace_is_searched_by_the_rarest_words(
     library: Memory, monkeypatch: pytest.MonkeyPatch, query: str, found: int
 ) -> None:
-    monkeypatch.setattr(words, "_SMALL", 0)
+    monkeypatch.setattr(words, "SMALL", 0)
     hit = library.search(query).hits[0]
     assert hit.passage.text == LIBRARY[found]
     assert hit.words
@@ -97,7 +97,7 @@ def test_a_large_workspace_is_searched_by_the_rarest_words(
 def test_one_known_word_among_hundreds_of_unknown_ones_is_found(
     memory: Memory, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
-    monkeypatch.setattr(words, "_SMALL", small)
+    monkeypatch.setattr(words, "SMALL", small)
     for text in ("the zebra sleeps", "a quiet evening", "nothing to see"):
         memory.remember(text)
     unknown = [f"qx{number}z" for number in range(400)]
@@ -107,7 +107,7 @@ def test_one_known_word_among_hundreds_of_unknown_ones_is_found(
 
 
 def test_a_word_that_was_unknown_a_moment_ago_is_found(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "_SMALL", 0)
+    monkeypatch.setattr(words, "SMALL", 0)
     for number in range(30):
         memory.remember(f"note number {number}")
     memory.search("note zebra")

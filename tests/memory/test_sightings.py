@@ -87,11 +87,11 @@ def test_being_read_is_no_change_and_no_event(app: App, at: Clock) -> None:
     memory = app.memory()
     uid = memory.remember("the lamp is broken").memory_id
     version, events, store = memory.get(uid).version, memory.sweep.audit(), app.engine.open("default")
-    before = store.revision(now=True)
+    before = store.revision()
     at.pass_days(1)
     memory.search("lamp")
     assert seen(app, uid) == at.now
-    assert (memory.get(uid).version, memory.sweep.audit(), store.revision(now=True)) == (version, events, before)
+    assert (memory.get(uid).version, memory.sweep.audit(), store.revision()) == (version, events, before)
 
 
 @on_every_engine

@@ -4,7 +4,7 @@ import json
 import multiprocessing
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from memsweep.errors import StoreError
 from memsweep.memory import agreement
 from memsweep.memory.agreement import judged, said
 from memsweep.memory.remember import ChunkSize, chunks_of, similar_to
-from memsweep.model.search import Passage
+from memsweep.model.search import Candidates, Filters
 from memsweep.store.sqlite.store import SqliteStore
 from tests.memory.labelled_pairs import CONTRADICTS, MISSED, NEITHER, REPEATS, Pair
 from tests.support.commands import Ran
@@ -184,7 +184,7 @@ threading.Thread(target=late).start()
 
 def test_a_memory_that_was_written_is_not_lost_with_a_look_that_fails(memory: Memory) -> None:
     class Refusing(SqliteStore):
-        def passages(self, keys: Sequence[int]) -> dict[int, Passage]:
+        def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> Candidates:
             raise StoreError("the disk refused to read.")
 
     memory.remember("The office is in Berlin.")

@@ -26,11 +26,13 @@ from memsweep.model.memory import (
 from memsweep.model.search import Candidate, Filters, stream_and_position
 from memsweep.model.text import content_hash
 from memsweep.model.token import Token
+from memsweep.store import views
 from memsweep.store.protocol import Engine, Store
 from memsweep.store.rows import Values, Where
 from memsweep.store.things.collected import TombstoneRow
 from memsweep.store.things.graph import RelationRow
 from memsweep.store.things.memories import ChunkRow, MemoryRow
+from memsweep.store.words import matched
 from tests.support.engines import ENGINES, Home
 
 NOW = datetime(2026, 3, 31, 18, 0, 0, 123456, UTC)
@@ -92,14 +94,14 @@ def new(
 def search(store: Store, query: str, data: bytes = vector(1, 2, 3, 4), **filters: object) -> list[str]:
     """The texts of what words or meaning find, best words first."""
     found = store.candidates(query, data, Filters(**filters), 50)  # type: ignore[arg-type]
-    passages = store.passages([item.key for item in found])
+    passages = views.passages(store.rows, [item.key for item in found])
     ranked = sorted(found, key=lambda item: (-item.words, -item.similarity))
     return [passages[item.key].text for item in ranked]
 
 
 def by_words(store: Store, query: str) -> list[str]:
     found = store.candidates(query, vector(-1, -1, -1, -1), Filters(), 50)
-    return [store.passages([item.key])[item.key].text for item in found if item.words > 0]
+    return [text_of(store, item.key) for item in found if item.words > 0]
 
 
 # orders: what was done at one moment has a rule, too
@@ -254,7 +256,7 @@ def test_more_and_rarer_words_score_higher(store: Store) -> None:
     store.add(new("the apple and the pear"), MODEL)
     found = store.candidates("apple pear", vector(-1, -1, -1, -1), Filters(), 50)
     best = max(found, key=lambda item: item.words)
-    assert store.passages([best.key])[best.key].text == "the apple and the pear"
+    assert text_of(store, best.key) == "the apple and the pear"
     assert all(item.words > 0 for item in found)
 
 
@@ -264,7 +266,7 @@ def test_meaning_is_the_cosine_of_the_vectors(store: Store) -> None:
     store.add(new("across", vectors=(vector(0, 10, 0, 0),)), MODEL)
     store.add(new("half", vectors=(vector(10, 10, 0, 0),)), MODEL)
     found = store.candidates("zzz", vector(50, 0, 0, 0), Filters(), 10)
-    texts = {store.passages([item.key])[item.key].text: round(item.similarity, 3) for item in found}
+    texts = {text_of(store, item.key): round(item.similarity, 3) for item in found}
     assert texts == {"along": 1.0, "longer": 1.0, "half": 0.707}
 
 
@@ -286,32 +288,32 @@ def test_filters_choose(store: Store) -> None:
     assert search(store, "apple", date_to=NOW) == ["apple one"]
     assert search(store, "apple", tags=("a",), source="chat", date_from=NOW, date_to=NOW) == ["apple one"]
     assert search(store, "apple", tags=("c",)) == []
-    newest = store.newest(Filters(tags=("a",)), 10)
-    assert [store.passages([item.key])[item.key].text for item in newest] == ["apple two", "apple one"]
+    newest = store.chunks(Filters(tags=("a",)), limit=10)
+    assert [text_of(store, key) for key in newest] == ["apple two", "apple one"]
 
 
 def test_the_newest_come_last_added_first(store: Store) -> None:
     for number in range(5):
         store.add(new(f"note {number}"), MODEL)
-    newest = store.newest(Filters(), 3)
-    assert [store.passages([item.key])[item.key].text for item in newest] == ["note 4", "note 3", "note 2"]
+    newest = store.chunks(Filters(), limit=3)
+    assert [text_of(store, key) for key in newest] == ["note 4", "note 3", "note 2"]
 
 
 def test_turns_of_a_thread_stand_next_to_each_other(store: Store) -> None:
     for turn in ("one", "two", "three"):
         store.add(new(turn, thread_id="talk"), MODEL)
         store.add(new(f"{turn} elsewhere", thread_id="other"), MODEL)
-    (middle,) = [item for item in _candidates(store, "two") if store.passages([item.key])[item.key].text == "two"]
+    (middle,) = [item for item in _candidates(store, "two") if text_of(store, item.key) == "two"]
     assert middle.place is not None
-    around = store.at_places([middle.place + step for step in (-2, -1, 1, 2)], Filters())
-    texts = {place - middle.place: store.passages([key])[key].text for place, key in around.items()}
+    around = store.chunks(Filters(), at=[middle.place + step for step in (-2, -1, 1, 2)])
+    texts = {place - middle.place: text_of(store, key) for key, place in around.items() if place is not None}
     assert texts == {-1: "one", 1: "three"}
 
 
 def test_a_long_memory_is_an_order_of_its_own_and_a_short_one_is_none(store: Store) -> None:
     store.add(new("one two ten", vectors=(bytes(4),) * 3), MODEL)
     store.add(new("short"), MODEL)
-    found = {store.passages([item.key])[item.key].text: item.place for item in _candidates(store, "one two ten short")}
+    found = {text_of(store, item.key): item.place for item in _candidates(store, "one two ten short")}
     assert found.pop("short") is None
     places = [found[part] for part in ("one ", "two ", "ten")]
     stands = [stream_and_position(place) for place in places if place is not None]
@@ -325,8 +327,8 @@ def test_places_respect_the_filters(store: Store) -> None:
     (first,) = [item for item in _candidates(store, "one") if item.words > 0]
     assert first.place is not None
     beside = [first.place + 1]
-    assert len(store.at_places(beside, Filters())) == 1
-    assert store.at_places(beside, Filters(tags=("a",))) == {}
+    assert list(store.chunks(Filters(), at=beside).values()) == beside
+    assert store.chunks(Filters(tags=("a",)), at=beside) == {}
 
 
 def _candidates(store: Store, query: str) -> list[Candidate]:
@@ -336,18 +338,22 @@ def _candidates(store: Store, query: str) -> list[Candidate]:
 def test_a_passage_says_where_it_stands(store: Store) -> None:
     written = new("first\nsecond", vectors=(bytes(4), bytes(4)), tags=("a",), source="s", thread_id="t", pinned=True)
     store.add(written, MODEL)
-    keys = [item.key for item in store.newest(Filters(), 10)]
-    passages = store.passages(keys)
+    keys = list(store.chunks(Filters(), limit=10))
+    passages = views.passages(store.rows, keys)
     assert {passage.chunk_id for passage in passages.values()} == {chunk.id for chunk in written.chunks}
     for passage in passages.values():
         assert (passage.memory_id, passage.tags, passage.source) == (written.id, ("a",), "s")
         assert (passage.thread_id, passage.pinned, passage.stale, passage.created_at) == ("t", True, False, NOW)
-    assert store.passages([10**9]) == {}
-    assert store.passages([]) == {}
+    assert views.passages(store.rows, [10**9]) == {}
+    assert views.passages(store.rows, []) == {}
 
 
-def test_matched_words_are_those_of_the_query(store: Store) -> None:
-    found = store.matched_words("The Watering of gardens 東京", ["gardens watered", "東京都", "nothing", ""])
+def text_of(store: Store, key: int) -> str:
+    return views.passages(store.rows, [key])[key].text
+
+
+def test_matched_words_are_those_of_the_query() -> None:
+    found = matched("The Watering of gardens 東京", ["gardens watered", "東京都", "nothing", ""])
     assert found == [("watering", "gardens"), ("東京",), (), ()]
 
 
@@ -374,7 +380,7 @@ def test_a_new_model_takes_over_when_every_chunk_has_its_vector(store: Store) ->
     assert store.keeper.switch(OTHER, no_embedder, 0) == 0
     assert store.model() == OTHER
     found = store.candidates("zzz", vector(1, 0, 0, 0, 0, 0), Filters(), 10)
-    texts = {store.passages([item.key])[item.key].text for item in found}
+    texts = {text_of(store, item.key) for item in found}
     assert texts == {"note 3", "note 4", "came meanwhile"}
     with pytest.raises(ModelMismatch):
         store.add(new("late"), MODEL)

@@ -11,7 +11,7 @@ import apsw
 
 from memsweep.services.memory import Memory
 from memsweep.store.file import portable
-from memsweep.store.file.words import spread_script
+from memsweep.store.words import spread_script
 from tests.support.inside import app_of, store_of
 
 

@@ -12,6 +12,7 @@ from memsweep.model.paging import PageMark, cursor_after, mark_of, page_size
 from memsweep.model.quarantine import Quarantine
 from memsweep.model.search import FILTERS, KINDS, Filters, Kind, Passage, make_filters
 from memsweep.model.times import has_expired
+from memsweep.store import views
 
 if TYPE_CHECKING:
     from memsweep.store.ports.overview import Overview
@@ -72,8 +73,8 @@ def newest_memories(store: Store, limit: int, filters: Filters = Filters()) -> t
     """Return the beginning of each memory, the newest first, without indexed files."""
     filters, depth = replace(filters, kind="memory"), _FIRST
     while True:
-        keys = [item.key for item in store.newest(filters, depth)]
-        passages = store.passages(keys)
+        keys = list(store.chunks(filters, limit=depth))
+        passages = views.passages(store.rows, keys)
         found: dict[str, Passage] = {}
         for passage in (passages[key] for key in keys if key in passages):
             found[passage.memory_id] = passage  # the last of its pieces that comes is its first

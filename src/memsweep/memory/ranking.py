@@ -17,8 +17,23 @@ from memsweep.memory import facts_and_segments
 from memsweep.memory.relevance import MOST_WORDS, Count, Judged, relevance_of
 from memsweep.model.frozen import frozen, replace
 from memsweep.model.roles import Role, role_of
-from memsweep.model.search import Candidate, FileWords, Filters, Owner, Passage, Passages, Place, Ranked
+from memsweep.model.search import (
+    Candidate,
+    Candidates,
+    FileWords,
+    Filters,
+    Kind,
+    Owner,
+    Passage,
+    Passages,
+    Place,
+    Ranked,
+)
 from memsweep.numeric import mean
+from memsweep.store import views
+from memsweep.store.rows import SumsBy
+from memsweep.store.things.memories import MemoryRow
+from memsweep.store.words import matched
 
 if TYPE_CHECKING:
     from memsweep.embed.protocol import Reader
@@ -292,6 +307,8 @@ class Ranking(NamedTuple):
     settled: int | None = None
     readings: Mapping[int, float] = {}
     chosen_from: Count = Count()
+    revision: str = ""
+    """The revision of the workspace that the candidates were found at; empty if there were none to be found."""
 
     def reaches(self, end: int) -> bool:
         return self.settled is None or end <= self.settled
@@ -317,10 +334,10 @@ def rank(
     Who looks only at the `first` few may say so: where there is no code, the order of the rest is not worked out. The
     ranking may be of these `alone`.
     """
-    (asked,) = store.matched_words(query, [query])
+    (asked,) = matched(query, [query])
     others = _loose(store, embedder, judge, query, asked, filters, now)
     whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, asked, filters, first)
-    rankings, similarity, count, settled = whole
+    rankings, similarity, count, settled, revision = whole
     rankings, readings = read_the_best(store, judge.reader, query, asked, filters, rankings, similarity)
     several = len(rankings) + bool(others) > 1
     if several:
@@ -330,9 +347,9 @@ def rank(
     rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
     rows = sorted(rows, key=lambda row: row[0]) if several or others else rows
     if not alone:
-        return Ranking(rows, similarity, others, settled, readings, count)
+        return Ranking(rows, similarity, others, settled, readings, count, revision)
     similarity = {row[1]: similarity.get(row[1], 0.0) for row in rows[:first]}
-    return Ranking(rows[:first], similarity, others, settled, readings, count)
+    return Ranking(rows[:first], similarity, others, settled, readings, count, revision)
 
 
 def look_at(
@@ -341,10 +358,10 @@ def look_at(
     """The passages of a part of a ranking with their evidence, and how many more cannot be read."""
     window = shown(ranking.rows[part])
     keys = [item.key for item in window if item.key not in ranking.other_hits]
-    passages = store.passages(keys)
-    read = [(key, passages[key]) for key in keys if key in passages]
+    pieces = views.passages(store.rows, keys) if keys else Passages()
+    read = [(key, pieces[key]) for key in keys if key in pieces]
     similar = [(passage, ranking.similarity.get(key, 0.0)) for key, passage in read]
-    judged = judge.odds(store, query, similar, [ranking.readings.get(key) for key, _ in read])
+    judged = judge.odds(query, similar, [ranking.readings.get(key) for key, _ in read])
     by_key = {key: (passage, *said) for (key, passage), said in zip(read, judged, strict=True)}
     found = []
     for item in window:
@@ -355,17 +372,18 @@ def look_at(
             similarity, reading = ranking.similarity.get(item.key, 0.0), ranking.readings.get(item.key)
             judgement = Judged(item, odds, passage.kind, reading is not None)
             found.append(FoundPassage(judgement, passage, words, similarity, reading))
-    return found, passages.damaged
+    return found, pieces.damaged
 
 
 class _OfChunks(NamedTuple):
-    """Memories and code: their rankings, if there are both, all cosines, how many there were to choose from, and how
-    many rows are in their order."""
+    """Memories and code: their rankings, if there are both, all cosines, how many there were to choose from, how many
+    rows are in their order, and the revision."""
 
     rankings: list[list[Row]]
     similarity: dict[int, float]
     chosen_from: Count = Count()
     settled: int | None = None
+    revision: str = ""
 
 
 _NOTHING = _OfChunks([], {})
@@ -384,9 +402,8 @@ def _of_chunks(
     if first is not None and memories == len(candidates) and filters.any_role:
         lead = leading(ranked, first)
         owners = _owners(store, candidates, ranked[:lead])
-        return _OfChunks(
-            [settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]], similarity, Count(memories), first
-        )
+        in_order = settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]
+        return _OfChunks([in_order], similarity, Count(memories), first, candidates.revision)
     owners = _owners(store, candidates, ranked)
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
@@ -396,7 +413,7 @@ def _of_chunks(
     said = support_of(words)
     ordered = [by_file(by_tier(rows, owners), owners, query, len(asked), said) for rows in allowed if rows]
     files = words.files if _takes_every_file(filters) else len(_files(owners, allowed))
-    return _OfChunks(ordered, similarity, Count(memories, files))
+    return _OfChunks(ordered, similarity, Count(memories, files), revision=candidates.revision)
 
 
 def _takes_every_file(filters: Filters) -> bool:
@@ -414,16 +431,21 @@ def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) 
     """Return the owners of the chunks of some rows; engines may leave out some, and those of neighbours."""
     known = {key: owner for key, _, _, _, _, owner in candidates if owner is not None}
     unknown = [row[1] for row in rows if row[1] not in known]
-    return known | store.owners(unknown) if unknown else known
+    return known | views.owners(store.rows, unknown) if unknown else known
 
 
-def _candidates(store: Store, query: str, vector: bytes, filters: Filters) -> list[Candidate]:
+def _candidates(store: Store, query: str, vector: bytes, filters: Filters) -> Candidates:
     """Of memories and code, that of which there is less is looked for by itself, too: the other would crowd it out."""
     found = store.candidates(query, vector, filters, DEPTH)
-    if filters.kind is None and len(found) >= DEPTH and (kind := store.smaller_kind()) is not None:
+    if filters.kind is not None or len(found) < DEPTH or not found.files:
+        return found
+    ((_, everything, _),) = store.rows.ask(SumsBy(MemoryRow))[0]
+    if found.files < everything:
         known = {each.key for each in found}
+        kind: Kind = "memory" if 2 * found.files > everything else "code"
         rest = store.candidates(query, vector, replace(filters, kind=kind), DEPTH)
-        found = sorted([*found, *(each for each in rest if each.key not in known)])
+        found += (each for each in rest if each.key not in known)
+        found.sort()
     return found
 
 
@@ -459,15 +481,13 @@ def _loose(
     passages = facts_and_segments.passages_of(store, filters, query, asked, now)
     if not passages:
         return {}
-    words = store.matched_words(query, [each.text for each in passages])
+    words = matched(query, [each.text for each in passages])
     chosen = facts_and_segments.most_alike(passages, map(len, words))
     similar = list(zip(chosen, facts_and_segments.similarities(embedder, query, chosen), strict=True))
     found = {}
-    for key, ((passage, similarity), (odds, matched)) in enumerate(
-        zip(similar, judge.odds(store, query, similar), strict=True)
-    ):
+    for key, ((passage, similarity), (odds, met)) in enumerate(zip(similar, judge.odds(query, similar), strict=True)):
         item = Ranked(-1 - key, relevance_of(odds), 0.0, 0.0, 0.0)
-        found[-1 - key] = FoundPassage(Judged(item, odds, passage.kind), passage, matched, similarity)
+        found[-1 - key] = FoundPassage(Judged(item, odds, passage.kind), passage, met, similarity)
     return found
 
 
@@ -489,7 +509,9 @@ def _neighbourhood(
     known = {place: key for key, place in place_of.items()}
     speaking = (place_of.get(row[1]) for row in ranking[:_SPREAD_FROM])
     around = places_around((place for place in speaking if place is not None), weights)
-    return known | store.at_places(around - known.keys(), filters) if around else known
+    if not (missing := around - known.keys()):
+        return known
+    return known | {place: key for key, place in store.chunks(filters, at=missing).items() if place is not None}
 
 
 READ = 20
@@ -541,13 +563,13 @@ def _to_read(rows: Sequence[Row], similarity: Mapping[int, float]) -> list[int]:
 
 def _unfound(store: Store, filters: Filters, found: Collection[int], most: int) -> list[int]:
     """Memories that neither words nor meaning found, the newest first."""
-    newest = store.newest(replace(filters, kind="memory"), len(found) + most)
-    return [each.key for each in newest if each.key not in found][:most]
+    newest = store.chunks(replace(filters, kind="memory"), limit=len(found) + most)
+    return [key for key in newest if key not in found][:most]
 
 
 def _prose(store: Store, keys: Sequence[int]) -> dict[int, str]:
-    passages = store.passages(keys) if keys else Passages()
-    return {key: passages[key].text for key in keys if key in passages and passages[key].code is None}
+    pieces = views.passages(store.rows, keys) if keys else {}
+    return {key: pieces[key].text for key in keys if key in pieces and pieces[key].code is None}
 
 
 def reordered(rows: Sequence[Row], readings: Mapping[int, float]) -> list[Row]:

@@ -16,6 +16,8 @@ from memsweep.model.frozen import replace
 from memsweep.model.paging import cursor_at, offset_of
 from memsweep.model.search import MAX_LIMIT, MODES, Filters, Hit, Page, SearchMode
 from memsweep.model.times import has_expired
+from memsweep.store import views
+from memsweep.store.words import matched
 
 if TYPE_CHECKING:
     from memsweep.embed.protocol import Embedder, Reader, Words
@@ -49,30 +51,27 @@ def recall(
     check_model(store.model(), embedder.model)
     model = embedder.model.name
     judge = RelevanceJudge(model, words, reader)
-    ranking = listings.find(_of(store, listing, model, now=True)) if listings and offset else None
+    known = RankedListing(store.workspace_id, "", listing, model)
+    ranking = listings.find(known._replace(revision=store.revision())) if listings and offset else None
     end = CONSIDERED if mode == "precise" else offset + limit
     if ranking is None or not ranking.reaches(end):
         alone = mode == "precise"
         first = CONSIDERED if alone else MAX_LIMIT if end <= MAX_LIMIT else None
         ranking = rank(store, embedder, judge, query, filters, now, first, alone=alone)
-        if listings and len(ranking.rows) > limit:
-            listings.keep(_of(store, listing, model, now=False), ranking)
+        if listings and len(ranking.rows) > limit and ranking.revision:
+            listings.keep(known._replace(revision=ranking.revision), ranking)
     if mode == "deep":
         ranking = ranking.with_evidence()
         found, damaged = look_at(store, judge, query, ranking, slice(offset, offset + limit))
         return _page(_in_time(found, filters, now), len(ranking.rows), offset + limit, listing, damaged)
     found, damaged = look_at(store, judge, query, ranking, slice(CONSIDERED))
     found = _in_time(found, filters, now)
-    (asked,) = store.matched_words(query, [query])
+    (asked,) = matched(query, [query])
     judged = [each.judged for each in found]
     chosen = {each.ranked.key for each in precise(judged, ranking.chosen_from, calibrated=is_measured(model, asked))}
     answers = [each for each in found if each.judged.ranked.key in chosen]
     page = _page(answers[offset : offset + limit], len(answers), offset + limit, listing, damaged)
     return page if answers else _with_nearest(page, found)
-
-
-def _of(store: Store, listing: str, model: str, *, now: bool) -> RankedListing:
-    return RankedListing(store.workspace_id, store.revision(now=now), listing, model)
 
 
 def _check(query: object, limit: object, mode: object) -> None:
@@ -92,9 +91,9 @@ def _in_time(found: Sequence[FoundPassage], filters: Filters, now: datetime) -> 
 
 
 def _newest(store: Store, filters: Filters, limit: int, offset: int, listing: str, now: datetime) -> Page:
-    keys = [item.key for item in store.newest(filters, DEPTH)]
+    keys = list(store.chunks(filters, limit=DEPTH))
     window = keys[offset : offset + limit]
-    passages = store.passages(window)
+    passages = views.passages(store.rows, window)
     return Page(
         hits=tuple(
             Hit(passages[key], 0.0, "newest", expired=has_expired(passages[key].expires_at, filters.as_of or now))

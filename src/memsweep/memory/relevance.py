@@ -11,14 +11,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from memsweep.embed.protocol import Reader, Words
 from memsweep.model.frozen import frozen
 from memsweep.model.search import Kind, Passage, Ranked
-
-if TYPE_CHECKING:
-    from memsweep.store.protocol import Store
+from memsweep.store.words import matched
 
 _WORD = re.compile(r"[^\W_]+")
 _NAME_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -169,7 +167,6 @@ class RelevanceJudge(NamedTuple):
 
     def odds(
         self,
-        store: Store,
         query: str,
         passages: Sequence[tuple[Passage, float]],
         readings: Sequence[float | None] = (),
@@ -178,7 +175,7 @@ class RelevanceJudge(NamedTuple):
         if not passages:
             return []
         texts = [words_to_match(passage) for passage, _ in passages]
-        words, *matched = store.matched_words(query, [query, *texts])
+        words, *met = matched(query, [query, *texts])
         asked, nearest = Asked(words, names_in(query, words)), [[0.0]] * len(texts)
         prose = [place for place, (passage, _) in enumerate(passages) if passage.code is None]
         any_read = any(said is not None for said in readings)
@@ -188,7 +185,7 @@ class RelevanceJudge(NamedTuple):
                 nearest[place] = close
         judged = []
         for (passage, similarity), found, close, said in zip(
-            passages, matched, nearest, readings or [None] * len(texts), strict=True
+            passages, met, nearest, readings or [None] * len(texts), strict=True
         ):
             weights = calibration_for(self.model, read=said is not None, code=passage.code is not None)
             judged.append((weights.odds(evidence_of(similarity, asked, found, close, said)), found))

@@ -464,11 +464,13 @@ def similar_to(store: Store, chunk: NewChunk, own: str, besides: Collection[str]
 
     The memory `own`, which the text becomes, may be there already.
     """
+    from memsweep.store import views  # late: most of what is remembered is only written
+
     depth = _DEPTH + 1 + len(besides)  # whether or not these can be found, the same others are
     filters = Filters(held_back=HeldBack(expired_by=to_micros(now)))
     near = [each for each in store.candidates("", chunk.vector, filters, depth) if each.similarity >= _NEAR]
     near.sort(key=lambda each: -each.similarity)
-    passages, new = store.passages([each.key for each in near]), Said(chunk.text)
+    passages, new = views.passages(store.rows, [each.key for each in near]), Said(chunk.text)
     read = [passages[each.key] for each in near if each.key in passages]
     others = [passage for passage in read if passage.memory_id != own and passage.memory_id not in besides]
     found: dict[str, Similar] = {}

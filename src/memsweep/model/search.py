@@ -116,6 +116,10 @@ def place_at(stream: int, position: int) -> Place:
     return stream << _POSITION_BITS | position
 
 
+def place_or_none(stream: int | None, position: int) -> Place | None:
+    return None if stream is None else place_at(stream, position)
+
+
 def stream_and_position(place: Place) -> tuple[int, int]:
     return place >> _POSITION_BITS, place & ((1 << _POSITION_BITS) - 1)
 
@@ -141,6 +145,15 @@ class Candidate(NamedTuple):
     is_code: bool = False
     owner: Owner | None = None
     """Where it is from, if the engine says so without being asked."""
+
+
+class Candidates(list[Candidate]):
+    """Candidates by key, of one moment."""
+
+    files = 0
+    """How many files of code there are."""
+    revision = ""
+    """The revision of the workspace that they were found at."""
 
 
 class FileWords(NamedTuple):

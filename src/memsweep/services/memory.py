@@ -420,7 +420,7 @@ def _elsewhere(access: Access[Any], store: Store | None) -> str:
     """Return a note on memories in `default`, or a missing agreement, where a workspace is still empty."""
     from memsweep.report.place import asked_for, from_before
 
-    if access.is_named() or (store is not None and store.newest(Filters(include_stale=True), 1)):
+    if access.is_named() or (store is not None and store.chunks(Filters(include_stale=True), limit=1)):
         return ""
     found = access.app.projects.whereabouts()
     if found.memories:

@@ -12,7 +12,7 @@ are known by their two ends; a row class of one may have columns of what is ther
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeVar
 
 from memsweep.model.columns import Bin
@@ -68,11 +68,15 @@ class SumsBy(NamedTuple):
 
 
 class Show(NamedTuple):
-    """A query for columns of a view, by name, of memories or pieces that meet all conditions."""
+    """A query for columns of a view, by name, of memories or pieces that meet all conditions.
+
+    `spare`: a row that is damaged is None, and no error; the first condition names keys.
+    """
 
     view: View
     where: tuple[Where, ...]
     bin: Bin = "live"
+    spare: bool = False
 
 
 class Tally(NamedTuple):
@@ -149,3 +153,15 @@ def linked(row: type[Any], column: str, keys: Collection[int], *, near: Bin = "l
 def is_in(column: str, values: Collection[Any] | None) -> tuple[Where, ...]:
     """No condition where no values are named."""
     return () if values is None else ((column, "in", values),)
+
+
+def sparing(make: Callable[[Any], R]) -> Callable[[Any], R | None]:
+    """Return what makes the same, and nothing of a row that is damaged: the others can still be had."""
+
+    def made(row: Any) -> R | None:
+        try:
+            return None if row is None else make(row)
+        except (TypeError, ValueError, ArithmeticError):
+            return None
+
+    return made

@@ -5,31 +5,39 @@ An engine makes one query of a view; what it says for each column is read by nam
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, Literal, NamedTuple
 
-from memsweep.model.columns import Column, Declaration, Side
+from memsweep.model.columns import Column, Convert, Declaration, Side
 from memsweep.model.listing import ListedMemory
 from memsweep.model.memory import Memory, NamedThing, Superseding, last_seen
-from memsweep.model.origin import stored_origin
-from memsweep.model.search import Passage
+from memsweep.model.origin import UNKNOWN, stored_origin
+from memsweep.model.search import Owner, Passage, Passages
 from memsweep.model.shown import CodePlace
 from memsweep.model.times import from_micros, moment_or_none
+from memsweep.store.rows import RowReads, Show, sparing
 from memsweep.store.things.code import CODE_FILE, CODE_ROOT, CODE_SCOPE
 from memsweep.store.things.memories import CHUNK, MEMORY, ORIGIN, THREAD
 
 
 class Shown(NamedTuple):
-    """A column of a thing, or the beginning or the length of its text."""
+    """A column of a thing, or the beginning or the length of its text; or as a file keeps it, damaged or not."""
 
     of: Declaration
     column: str
-    form: Literal["", "beginning", "length"] = ""
+    form: Literal["", "beginning", "length", "kept"] = ""
 
     @property
     def how(self) -> Column:
         return self.of.columns[self.column]
+
+    def decoder(self, side: Side) -> Convert | None:
+        """Return what makes a value of what an engine has, if that is not the value."""
+        if self.form == "kept":
+            return None if side == "file" else self.how.as_row
+        way: Convert | None = getattr(self.how, f"from_{side}")
+        return way
 
 
 class View:
@@ -49,10 +57,12 @@ class View:
         """
         names = tuple(self.columns)
         kinds = [
-            () if each.form == "length" else _kinds(each.how, side) + (type(None),) * (each.of not in self._certain)
+            ()
+            if each.form in ("length", "kept")
+            else _kinds(each.how, side) + (type(None),) * (each.of not in self._certain)
             for each in self.columns.values()
         ]
-        found = [(name, getattr(each.how, f"from_{side}")) for name, each in self.columns.items()]
+        found = [(name, each.decoder(side)) for name, each in self.columns.items()]
         ways = [(name, way) for name, way in found if way is not None]
         sound: set[tuple[type, ...]] = set()
 
@@ -144,6 +154,37 @@ PIECE = View(
     (CHUNK, MEMORY),
 )
 
+OWNED = View(
+    {
+        **dict(_columns(CHUNK, "key")),
+        "memory": Shown(MEMORY, "key"),
+        "path": Shown(CODE_FILE, "path", "kept"),
+        "tier": Shown(ORIGIN, "tier", "kept"),
+        "created_at": Shown(MEMORY, "created_at", "kept"),
+        "digest": Shown(CHUNK, "hash", "kept"),
+    },
+    (CHUNK, MEMORY),
+)
+
+
+def owners(rows: RowReads, keys: Collection[int]) -> dict[int, Owner]:
+    """Return the memories that some live pieces are of, by the keys of the pieces."""
+    (found,) = rows.ask(Show(OWNED, (("key", "in", keys),), spare=True))
+    return {
+        row["key"]: Owner(row["memory"], row["path"], row["tier"] or UNKNOWN.tier, row["created_at"], row["digest"])
+        for row in found
+        if row is not None
+    }
+
+
+def passages(rows: RowReads, keys: Collection[int]) -> Passages:
+    """Return some live pieces that can be read, with what a reader needs of their memories."""
+    (found,) = rows.ask(Show(PIECE, (("key", "in", keys),), spare=True))
+    readable = list(filter(None, map(sparing(passage_of), found)))
+    result = Passages((each.key, each) for each in readable)
+    result.damaged = len(found) - len(readable)
+    return result
+
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of an answer, of which each column that answers show is one."""
@@ -173,13 +214,8 @@ def read_listed(
     read: Callable[[Sequence[Any]], dict[str, Any]], rows: Iterable[Sequence[Any]]
 ) -> dict[int, ListedMemory | None]:
     """By key, each with whether it is superseded at the end of its row; None for one that is damaged."""
-    found: dict[int, ListedMemory | None] = {}
-    for row in rows:
-        try:
-            found[row[0]] = ListedMemory(**_shown(read(row)), superseded=bool(row[-1]))
-        except (TypeError, ValueError, ArithmeticError):  # the others can still be had
-            found[row[0]] = None
-    return found
+    listed = sparing(lambda row: ListedMemory(**_shown(read(row)), superseded=bool(row[-1])))
+    return {row[0]: listed(row) for row in rows}
 
 
 def memory_of(

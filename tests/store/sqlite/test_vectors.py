@@ -16,6 +16,7 @@ import pytest
 from memsweep.app import App, Memory
 from memsweep.embed.protocol import quantise
 from memsweep.model.search import Filters
+from memsweep.store import views
 from memsweep.store.sqlite import vectors
 from tests.support import store_files
 from tests.support.fork_server import ForkServer
@@ -51,7 +52,7 @@ def by_meaning(memory: Memory, texts: list[str]) -> list[str]:
     found = []
     for vector in quantise(app_of(memory).local_model.embed(texts)):
         nearest = max(store.candidates("", vector, Filters(), 10), key=lambda item: item.similarity)
-        found.append(store.passages([nearest.key])[nearest.key].text)
+        found.append(views.passages(store.rows, [nearest.key])[nearest.key].text)
     return found
 
 

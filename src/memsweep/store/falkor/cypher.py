@@ -153,8 +153,6 @@ COUNT_RELATIONS = "MATCH ()-[r:RELATED_TO]->() RETURN count(r)"
 COUNT_STALE = "MATCH (m:Memory {stale: true}) RETURN count(m)"
 # searching
 _OWNER = "m.key, m.path, m.origin, m.created_at, c.hash"
-OWNERS = f"""
-    UNWIND $keys AS key MATCH (c:Chunk {{ref: toString(key)}})<-[:HAS_CHUNK]-(m:Memory) RETURN c.key, {_OWNER}"""
 # What the full text has and does not count: as if it were not there.
 HIDDEN_TERMS = """
     MATCH (m:Memory {stale: true})-[:HAS_CHUNK]->(c:Chunk) RETURN c.key AS key, c.terms AS terms, c.length AS length
@@ -168,7 +166,6 @@ COUNT_EACH = """
     UNWIND $words AS words
     CALL { WITH words CALL db.idx.fulltext.queryNodes('Chunk', words) YIELD node RETURN count(node) AS having }
     WITH words, having WHERE having > 0 RETURN words, having"""
-COUNT_EVERY_MEMORY = "MATCH (m:Memory) RETURN count(m)"
 COUNT_FILES = "MATCH (m:Memory {source: 'code_indexer'}) RETURN count(m)"
 COUNT_LIVE_FILES = "MATCH (m:Memory {source: 'code_indexer'}) WHERE NOT m.stale RETURN count(m)"
 FILES_HAVING = """
@@ -330,11 +327,11 @@ def live_of(where: str) -> str:
 
 
 def newest(where: str) -> str:
-    return f"MATCH (c:Chunk)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key ORDER BY c.key DESC LIMIT $limit"
+    return f"MATCH (c:Chunk)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN {_SPOT} ORDER BY c.key DESC LIMIT $limit"
 
 
 def at_places(where: str) -> str:
     return (
         "UNWIND $places AS place MATCH (c:Chunk {stream: place[0]}) WHERE c.stream_position = place[1] WITH c"
-        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN c.key, c.stream, c.stream_position"
+        f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN {_SPOT}"
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from memsweep.store import words
 from memsweep.store.falkor.origin_cypher import FIELDS as _ORIGIN
-from memsweep.store.file import words
 
 _ENTITY = "e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.pinned"
 # What is large is read in pages: the keys first, then what belongs to some of them.

@@ -50,7 +50,7 @@ from memsweep.store.file import health, portable
 from memsweep.store.file import repair as cures
 from memsweep.store.file.connect import immediate, plain_errors, snapshot
 from memsweep.store.file.repair import CHANGES_VECTORS, repaired
-from memsweep.store.ports.memories import Embed
+from memsweep.store.ports.care import Embed
 from memsweep.store.things.every import TABLES
 
 # Nodes that have no key of their own are known by these.
@@ -238,7 +238,7 @@ _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
 
 
 class FalkorReembedding:
-    """Implements `memsweep.store.ports.memories.Reembedding`."""
+    """The half of `memsweep.store.ports.care.Keeper` that embeds by another model."""
 
     def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
         self._graph, self._vectors = graph, vectors

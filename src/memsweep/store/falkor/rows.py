@@ -14,7 +14,7 @@ from memsweep.store.falkor.row_codec import name_in
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told
-from memsweep.store.rows import Find, Read, Shape, Show, SumsBy, Tally, Values, Where
+from memsweep.store.rows import Find, Read, Shape, Show, SumsBy, Tally, Values, Where, sparing
 from memsweep.store.things.memories import MEMORY, OriginRow
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _JOINS = {
     "origin": " OPTIONAL MATCH (o:Origin {ref: toString(m.origin)})",
 }
 """What a memory refers to; its file and the folder of that are with it."""
-_FORMS = {"": "{}", "beginning": "left({}, {})", "length": "size({})"}
+_FORMS = {"": "{}", "kept": "{}", "beginning": "left({}, {})", "length": "size({})"}
 
 
 class _Derived(NamedTuple):
@@ -83,7 +83,8 @@ class FalkorRows:
                 _in_order(read, len(asked), [*map(decoder(read.row, "node"), rows)]) if isinstance(read, Find) else rows
             )
             if isinstance(read, Show):
-                found[-1] = [*map(viewed(read.view)[2], rows)]
+                decode = viewed(read.view)[2]
+                found[-1] = [*map(sparing(decode) if read.spare else decode, rows)]
             elif isinstance(read, SumsBy) and not read.by:
                 found[-1] = [(None, sum(number for (number,) in rows), 0)]
             elif _is_lasting(read):

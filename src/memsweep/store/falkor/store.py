@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -17,13 +17,10 @@ from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.revision import MemoryText, stated_in
 from memsweep.model.search import (
-    Candidate,
+    Candidates,
     FactWords,
     FileWords,
     Filters,
-    Kind,
-    Owner,
-    Passages,
     Place,
     Statement,
 )
@@ -31,7 +28,6 @@ from memsweep.model.text import name_key
 from memsweep.model.times import moment_or_none, to_micros
 from memsweep.model.workspace import model_from
 from memsweep.store.falkor import (
-    candidates,
     cypher,
     gc_cypher,
     graph_cypher,
@@ -41,20 +37,18 @@ from memsweep.store.falkor import (
     searching,
     superseding,
     superseding_cypher,
-    words,
     writing,
 )
 from memsweep.store.falkor.code import FalkorCodeFiles
 from memsweep.store.falkor.collector import FalkorChanges, FalkorCollector
 from memsweep.store.falkor.keeper import FalkorKeeper
-from memsweep.store.falkor.matching import best_matches
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
-from memsweep.store.falkor.ranking import WordRanking
 from memsweep.store.falkor.rows import FalkorRows, queries_ahead, queries_of, viewed
 from memsweep.store.falkor.surveying import FalkorItems, at_one_moment, pages
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.wire import Row
+from memsweep.store.falkor.words import best_matches
 from memsweep.store.falkor.writing import about_same_text, add_names, logged
 from memsweep.store.graph import Graph
 from memsweep.store.journals import Origins, asked_for
@@ -246,12 +240,13 @@ class FalkorStore:
         self.workspace_id = workspace_id
         self._graph = graph
         self._vectors = VectorSet(graph)
-        self._ranking = WordRanking(graph)
+        self._ranking = searching.WordRanking(graph)
         self.code = FalkorCodeFiles(graph, self._vectors)
         self.collector = FalkorCollector(graph, self._vectors)
         self.windows = FalkorWindows(graph)
         self.graph = FalkorGraph(graph)
         self.overview = FalkorOverview(graph)
+        self.rows = FalkorRows(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     def model(self) -> EmbeddingModel | None:
@@ -316,41 +311,26 @@ class FalkorStore:
             newest=newest,
         )
 
-    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
-        return candidates.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
+    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> Candidates:
+        return searching.candidates(self._graph, self._ranking, self._vectors, query, vector, filters, depth)
 
     def file_words(self, query: str, most: int) -> FileWords:
         return searching.file_words(self._graph, self._ranking, query, most)
 
-    def revision(self, *, now: bool) -> str:
-        if now:
-            self._graph.meta()
-        return f"{self._graph.name}.{self._graph.seen.get('revision')}"
-
-    def smaller_kind(self) -> Kind | None:
-        return searching.smaller_kind(self._graph)
+    def revision(self) -> str:
+        return f"{self._graph.name}.{self._graph.meta()['revision']}"
 
     def statements_about(self, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int) -> list[Statement]:
         return searching.statements_about(self._graph, asked, ended=ended, expired_by=expired_by, limit=limit)
 
-    def newest(self, filters: Filters, limit: int) -> list[Candidate]:
-        return searching.newest(self._graph, filters, limit)
-
-    def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
-        return searching.at_places(self._graph, places, filters)
-
-    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
-        return searching.owners(self._graph, keys)
-
-    def passages(self, keys: Sequence[int]) -> Passages:
-        return searching.passages(self._graph, keys)
+    def chunks(
+        self, filters: Filters, *, at: Collection[Place] | None = None, limit: int = 0
+    ) -> dict[int, Place | None]:
+        return searching.chunks(self._graph, filters, at, limit)
 
     def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
         self._graph.mark(cypher.MARK_SEEN, seen=[[memory_id, to_micros(at)] for memory_id, at in seen.items()])
         return True
-
-    def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
-        return words.matched(query, texts)
 
     def close(self) -> None:
         """Connections belong to the engine."""

@@ -26,7 +26,7 @@ from memsweep.errors import StoreCorrupt
 from memsweep.forking import after_fork, new_lock, stores, torn_store
 from memsweep.store.file import commit_marker
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.file.words import spread_script
+from memsweep.store.words import spread_script
 
 SUSPECTS = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, apsw.SQLError, apsw.ConstraintError)
 """What code that reads sound rows does not raise; with damaged ones it may."""

@@ -8,7 +8,7 @@ need not be read again.
 
 from __future__ import annotations
 
-from memsweep.store.file import words
+from memsweep.store import words
 
 # Each entry takes a file from its index to the next version. Never change one that was released.
 WORKSPACE_MIGRATIONS: tuple[str, ...] = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
@@ -11,11 +11,27 @@ from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Restored, RestoreRequest, Seal
 from memsweep.model.memory import EmbeddingModel, NewPiece
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.ports.memories import Reembedding
+
+Embed = Callable[[Sequence[str]], list[bytes]]
 
 
-class Keeper(Reembedding, Protocol):
-    """Looks after a workspace: examine, repair, compact, copy."""
+class Keeper(Protocol):
+    """Looks after a workspace: examine, repair, compact, copy, embed by another model.
+
+    Vectors of another model are staged beside the current ones, then take their place.
+    """
+
+    def unstaged(self, model: EmbeddingModel, limit: int) -> list[tuple[int, str]]:
+        """Chunks that have no vector of this model yet: the work list of a re-embedding."""
+
+    def stage(self, vectors: Iterable[tuple[int, bytes]], model: EmbeddingModel) -> None:
+        """Keep vectors of another model beside the current ones."""
+
+    def switch(self, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
+        """Make the staged vectors the current ones; of those missing, `at_most` are embedded on the spot.
+
+        Returns how many are missing if they are more, and changes nothing then.
+        """
 
     def examine(self) -> list[Finding]:
         """Every invariant that does not hold."""

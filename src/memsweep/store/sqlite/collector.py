@@ -26,18 +26,18 @@ from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file import commit_marker, schema
 from memsweep.store.file.connect import Pool, one
-from memsweep.store.file.words import having
 from memsweep.store.items import Items, reads_edges, reads_entities, reads_unmentioned_only
 from memsweep.store.journals import Revisions
 from memsweep.store.ports.collector import Collector
 from memsweep.store.refusals import too_slow
 from memsweep.store.sqlite import gc_sql, revision_sql, sql, superseding_sql, trash_sql, writing
 from memsweep.store.sqlite.rows import SqliteRows, as_list
+from memsweep.store.sqlite.searching import count_of
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.words import count_of
 from memsweep.store.sqlite.writing import SqliteMemoryActs
 from memsweep.store.texts import Texts
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
+from memsweep.store.words import having
 
 
 class SqliteRevisions(Revisions):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memsweep.store.file.words import INSIDE
 from memsweep.store.sqlite.gc_sql import BY_ITSELF
+from memsweep.store.words import INSIDE
 
 FIELDS = "origin.door, origin.client, origin.client_version, origin.session, origin.tool, origin.tier"
 

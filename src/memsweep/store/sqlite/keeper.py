@@ -24,7 +24,7 @@ from memsweep.store.file.changed_ids import noticing
 from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.ports.memories import Embed
+from memsweep.store.ports.care import Embed
 from memsweep.store.sqlite import rescue, sql
 from memsweep.store.sqlite.rescue import refusal
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -38,7 +38,7 @@ _GENERATION = "vector_generation"
 
 
 class SqliteReembedding:
-    """Implements `memsweep.store.ports.memories.Reembedding`."""
+    """The half of `memsweep.store.ports.care.Keeper` that embeds by another model."""
 
     def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
         self._pool, self._vectors = pool, vectors

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 
 from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders, shape_of
-from memsweep.store.file.connect import one
+from memsweep.store.file.connect import SUSPECTS, one
 from memsweep.store.file.schema import GET_META, SET_META
 from memsweep.store.rows import Find, Read, RowReads, Shape, Show, SumsBy, Tally, Values, Where
 from memsweep.store.sqlite.beside_sql import BESIDE, Beside
@@ -40,7 +40,7 @@ _JOINS = {
     "code_scope": " left join code_scope on code_scope.id = code_file.scope",
 }
 """What a memory refers to."""
-_FORMS = {"": "{}", "beginning": "substr({}, 1, {})", "length": "length({})"}
+_FORMS = {"": "{}", "kept": "{}", "beginning": "substr({}, 1, {})", "length": "length({})"}
 _BINS = {"live": "trash is null", "trash": "trash is not null"}
 
 
@@ -107,7 +107,16 @@ class SqliteRows:
         if isinstance(read, Tally):
             return self._db.execute(_tally(read.view, read.by, read.sums, shape_of(read.where)), bound).fetchall()
         said, decode = _look(read.view, shape_of(read.where), read.bin)
-        return [*map(decode, self._db.execute(said, bound))]
+        try:
+            return [*map(decode, self._db.execute(said, bound))]
+        except SUSPECTS:  # one of them is damaged, and the others can still be had
+            if not read.spare:
+                raise
+        (name, op, keys), *others = read.where
+        if len(keys) == 1:
+            return [None]
+        each = [read._replace(where=((name, op, [key]), *others)) for key in keys]
+        return [row for one in each for row in self._seen(one)]
 
     def add(self, rows: Sequence[Any], *, beside: str = "") -> Sequence[int]:
         if not rows:

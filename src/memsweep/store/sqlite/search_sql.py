@@ -14,11 +14,6 @@ from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 from memsweep.store.things.memories import MEMORY
 
-OWNERS = """
-    select chunk.id, chunk.memory, code_file.path, coalesce(origin.tier, 'unknown'), memory.created_at, chunk.hash
-    from json_each(?) as wanted
-    join chunk on chunk.id = wanted.value left join code_file on code_file.memory = chunk.memory
-    left join memory on memory.id = chunk.memory left join origin on origin.id = memory.origin"""
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
 _BY_EXPIRY = "memory indexed by memory_by_expiry"
@@ -30,6 +25,7 @@ HIDDEN_CHUNKS = f"""
     cross join chunk on chunk.id = hidden.key join chunk_fts_docsize on chunk_fts_docsize.id = chunk.id
     where chunk.trash is null"""
 _NOT_LIVE = "select id from memory where stale union all select id from memory where trash is not null"
+COUNT_CODE = "select count(*) from code_file where memory not in (select id from memory where trash is not null)"
 COUNT_FILES = f"select count(*) from code_file where memory not in ({_NOT_LIVE})"
 FILES_HAVING = """
     select chunk.memory, count(*) from chunk_fts cross join chunk on chunk.id = chunk_fts.rowid
@@ -53,10 +49,6 @@ CODE_AT_PATH = """
 _EVER = -(2**62)
 _RELATIVE = "code_file.path"
 _WHOLE = "rtrim(code_root.path, '/') || '/' || code_file.path"
-# An index that leaves the texts alone; the table would be read with all of them.
-_NOTES = """
-    select id from memory indexed by memory_by_hash
-    where trash is null and id not in (select memory from code_file)"""
 _OF_KIND = {
     "memory": "memory.id not in (select memory from code_file)",
     "code": "memory.id in (select memory from code_file)",
@@ -66,11 +58,6 @@ _OF_KIND = {
 _CODE = "(select chunk.id from code_file cross join chunk on chunk.memory = code_file.memory)"
 # Of files there may be few or many, and of notes as well: the list is always that of the files.
 _CHUNKS_OF_KIND = {"memory": f"not in {_CODE}", "code": f"in {_CODE}", "fact": "in ()", "segment": "in ()"}
-SMALLER_KIND = f"""
-    select case when not exists (select 1 from code_file) then null
-                when not exists ({_NOTES}) then null
-                when (select count(*) from code_file) > (select count(*) from ({_NOTES})) then 'memory'
-                else 'code' end"""
 
 
 def condition(filters: Filters) -> tuple[str, list[Any]]:
@@ -235,12 +222,12 @@ def passing(where: str) -> str:
 
 
 def newest(where: str) -> str:
-    return f"select chunk.id from chunk where trash is null{where} order by chunk.id desc limit ?"
+    return f"select chunk.id, {_PLACE} from chunk where trash is null{where} order by chunk.id desc limit ?"
 
 
 def at_places(where: str) -> str:
     return (
-        f"select {_PLACE}, chunk.id from json_each(?) as wanted"
+        f"select chunk.id, {_PLACE} from json_each(?) as wanted"
         " join chunk on chunk.stream = wanted.value >> 32 and chunk.stream_position = wanted.value & 0xffffffff"
         f" where chunk.trash is null{where}"
     )

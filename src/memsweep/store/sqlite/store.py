@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -10,24 +10,23 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import moment_or_none
-from memsweep.store.file import commit_marker, meta, words
+from memsweep.store.file import commit_marker, meta
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import registry_sql, revision_sql, searching, sql, superseding_sql
+from memsweep.store.sqlite.searching import WordQuery
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.words import WordQuery
 
 if TYPE_CHECKING:
+    import apsw
+
     from memsweep.model.memory import Memory, MemoryDraft, NewMemory, Remembered, Stats
     from memsweep.model.search import (
-        Candidate,
+        Candidates,
         FactWords,
         FileWords,
         Filters,
-        Kind,
-        Owner,
-        Passages,
         Place,
         Statement,
     )
@@ -37,6 +36,7 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
     from memsweep.store.sqlite.overview import SqliteOverview
+    from memsweep.store.sqlite.rows import PoolRows
     from memsweep.store.sqlite.windows import SqliteWindows
 
 
@@ -83,6 +83,12 @@ class SqliteStore:
         return SqliteGraph(self._pool)
 
     @cached_property
+    def rows(self) -> PoolRows:
+        from memsweep.store.sqlite.rows import PoolRows
+
+        return PoolRows(self._pool)
+
+    @cached_property
     def overview(self) -> SqliteOverview:
         from memsweep.store.sqlite.overview import SqliteOverview
 
@@ -95,6 +101,13 @@ class SqliteStore:
     def change_number(self) -> str:
         with self._pool.connection() as db:
             return commit_marker.change_number(db, self.path)
+
+    def revision(self) -> str:
+        with self._pool.reading() as db:
+            return self._revision(db)
+
+    def _revision(self, db: apsw.Connection) -> str:
+        return f"{self.path.name}.{one(db, registry_sql.REVISION)}"
 
     def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
@@ -163,52 +176,32 @@ class SqliteStore:
             warnings=tuple(f"{loss.said} Run `memsweep doctor`." for loss in commit_marker.losses(self.path)),
         )
 
-    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> list[Candidate]:
+    def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> Candidates:
         with self._pool.reading() as db:
             searching.check_dimension(db, len(vector))
-            return searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
+            found = searching.candidates(db, self._words, self._vectors, query, vector, filters, depth)
+            found.revision = self._revision(db)
+            return found
 
     def file_words(self, query: str, most: int) -> FileWords:
         with self._pool.reading() as db:
             return searching.file_words(db, self._words, query, most)
 
-    def revision(self, *, now: bool) -> str:
-        with self._pool.reading() as db:
-            return f"{self.path.name}.{one(db, registry_sql.REVISION)}"
-
-    def smaller_kind(self) -> Kind | None:
-        with self._pool.reading() as db:
-            return searching.smaller_kind(db)
-
     def statements_about(self, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int) -> list[Statement]:
         with self._pool.reading() as db:
             return searching.statements_about(db, asked, ended=ended, expired_by=expired_by, limit=limit)
 
-    def newest(self, filters: Filters, limit: int) -> list[Candidate]:
+    def chunks(
+        self, filters: Filters, *, at: Collection[Place] | None = None, limit: int = 0
+    ) -> dict[int, Place | None]:
         with self._pool.reading() as db:
-            return searching.newest(db, filters, limit)
-
-    def at_places(self, places: Iterable[Place], filters: Filters) -> dict[Place, int]:
-        with self._pool.reading() as db:
-            return searching.at_places(db, places, filters)
-
-    def owners(self, keys: Sequence[int]) -> dict[int, Owner]:
-        with self._pool.reading() as db:
-            return searching.owners(db, keys)
-
-    def passages(self, keys: Sequence[int]) -> Passages:
-        with self._pool.reading() as db:
-            return searching.passages(db, keys)
+            return searching.chunks(db, filters, at, limit)
 
     def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
         from memsweep.store.sqlite.seen import mark_seen
 
         with self._pool.connection() as db:
             return mark_seen(db, seen)
-
-    def matched_words(self, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
-        with self._pool.connection() as db:
-            return words.matched(db, query, texts)
 
     def close(self) -> None:
         self._pool.close()

@@ -10,12 +10,12 @@ from typing import Any
 import apsw
 
 from memsweep.store.file.connect import Pool
-from memsweep.store.file.words import any_of, words_of
 from memsweep.store.rows import Find
 from memsweep.store.sqlite import search_sql
 from memsweep.store.sqlite.collector import SqliteItems
 from memsweep.store.sqlite.rows import SqliteRows
 from memsweep.store.windows import WindowParts, Windows
+from memsweep.store.words import any_of, words_of
 
 _MAX_QUERY_WORDS = 32
 

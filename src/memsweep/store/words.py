@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any
 
 import apsw
+
+from memsweep.forking import new_lock
 
 # Thai, Lao, Burmese, Khmer, the Japanese syllabaries, Han
 _LETTERS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -32,7 +36,7 @@ def runs_of_script(word: str) -> list[str]:
 
 
 MAX_WORDS = 64  # of a query that are asked for
-_SMALL = 5000  # below this many chunks every word is asked for
+SMALL = 5000  # below this many chunks every word is asked for
 _POSTINGS_SHARE = 1.0
 _MOST_POSTINGS = 100_000
 _RIVALS = 20
@@ -86,12 +90,21 @@ def _both_ends(query: str) -> str:
 
 def is_small(chunks: int) -> bool:
     """Return whether words are counted for every query, since that takes no time."""
-    return chunks <= _SMALL
+    return chunks <= SMALL
 
 
 def needs_counts(words: Sequence[str], chunks: int) -> bool:
     """Return whether some words must be left out, which depends on how many chunks have them."""
     return not is_small(chunks) or len(words) > MAX_WORDS
+
+
+K, B = 1.2, 0.75  # of BM25, as the full text has it
+_LEAST = 1e-6
+
+
+def weight_of(total: int, having: int) -> float:
+    """Return the weight of a word that so many of all texts have."""
+    return max(_LEAST, math.log((total - having + 0.5) / (having + 0.5)))
 
 
 def depth_of(depth: int, chunks: int) -> int:
@@ -126,26 +139,25 @@ def _within(having: dict[str, int], room: float, twice: Collection[str] = ()) ->
     return chosen
 
 
-def matched(db: apsw.Connection, query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
+def matched(query: str, texts: Sequence[str]) -> list[tuple[str, ...]]:
     """For each text, the words of the query that stand in it, whatever their ending."""
-    cut = _cutter(db)
-    wanted = _wanted(query, cut)
+    wanted = _wanted(query)
     found = []
     for text in texts:
-        here = set(cut(text))
+        here = set(stems_of(text))
         found.append(tuple([word for word, stems in wanted if stems <= here]))
     return found
 
 
-_asked: dict[str, list[tuple[str, set[Any]]]] = {}  # of the last queries: each is matched several times
+_asked: dict[str, list[tuple[str, set[str]]]] = {}  # of the last queries: each is matched several times
 _MOST_ASKED = 16
 
 
-def _wanted(query: str, cut: Callable[[str], list[Any]]) -> list[tuple[str, set[Any]]]:
+def _wanted(query: str) -> list[tuple[str, set[str]]]:
     """The words of a query with their stems."""
     if (known := _asked.get(query)) is not None:
         return known
-    found = [(word, stems) for word in words_of(query) if (stems := set(cut(word)))]
+    found = [(word, stems) for word in words_of(query) if (stems := set(stems_of(word)))]
     if len(_asked) >= _MOST_ASKED:
         _asked.clear()
     _asked[query] = found
@@ -167,19 +179,22 @@ def _quoted(word: str) -> str:
     return f'"{spread_script(word)}"'
 
 
-def stems_of(db: apsw.Connection, text: str) -> list[Any]:
-    return _cutter(db)(text)
+def stems_of(text: str) -> list[str]:
+    """Return the stems of a text, in order."""
+    spread = spread_script(text).encode()
+    options = {"include_offsets": False, "include_colocated": False}
+    with _lock:
+        stems: list[str] = _tokeniser()(spread, apsw.FTS5_TOKENIZE_DOCUMENT, None, **options)
+        return stems
 
 
-def _cutter(db: apsw.Connection) -> Callable[[str], list[Any]]:
-    """Gives the stems of texts; made once for several, since that takes as long as a short text."""
-    tokenise = db.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+@cache
+def _tokeniser() -> Any:
+    """The tokeniser of the full text, which needs no workspace."""
+    return apsw.Connection(":memory:").fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
 
-    def cut(text: str) -> list[Any]:
-        spread = spread_script(text).encode()
-        return list(tokenise(spread, apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False))
 
-    return cut
+_lock = new_lock()
 
 
 SIGNS = "-/.:("
