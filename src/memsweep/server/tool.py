@@ -147,6 +147,8 @@ def in_a_thread(function: Callable[..., Any], threads: ThreadPoolExecutor) -> Ca
         try:
             with deadline.at_most(deadline.CALL_SECONDS):
                 return function(**arguments)
+        except deadline.Over:  # which came while the call was ending
+            raise deadline.used_up() from None
         except StopIteration as error:  # which no future can carry
             raise RuntimeError("a generator ended too early") from error
 
