@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from memsweep.services.adopt import AdoptService
     from memsweep.services.projects import Projects
     from memsweep.services.tokens import TokenService
-    from memsweep.store.protocol import Engine
+    from memsweep.store.workspaces import Engine
 
 BY_LIBRARY = Origin("library", tier="agent")
 

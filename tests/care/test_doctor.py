@@ -389,12 +389,13 @@ def as_graph(app: App, db: apsw.Connection) -> None:
     """The rows in a graph that has the name of the default workspace, whether they fit together or not."""
     from memsweep.store.copy_progress import CopyProgress
     from memsweep.store.falkor import copying
+    from memsweep.store.workspaces import row_of
 
     now = datetime.now(UTC)
     workspace, engine = Workspace("default", "", now), cast(Any, app.engine)
     graph = engine.new_graph(workspace, now)
     copying.load(graph, db, CopyProgress())
-    assert engine.enter(workspace, graph)
+    assert engine.change((None, row_of(workspace, graph.name)))
 
 
 @pytest.fixture

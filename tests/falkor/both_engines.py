@@ -19,8 +19,9 @@ from memsweep.store.falkor import reading, row_codec
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import portable
-from memsweep.store.protocol import Engine, Store
+from memsweep.store.protocol import Store
 from memsweep.store.sqlite.engine import SqliteEngine
+from memsweep.store.workspaces import Engine
 from tests.collector.stores import NOW, Place, StoreSpec, embed, store_with
 from tests.support import store_files
 from tests.support.engines import falkor_server

@@ -27,12 +27,13 @@ from memsweep.model.search import Candidate, Filters, stream_and_position
 from memsweep.model.text import content_hash
 from memsweep.model.token import Token
 from memsweep.store import views
-from memsweep.store.protocol import Engine, Store
+from memsweep.store.protocol import Store
 from memsweep.store.rows import Values, Where
 from memsweep.store.things.collected import TombstoneRow
 from memsweep.store.things.graph import RelationRow
 from memsweep.store.things.memories import ChunkRow, MemoryRow
 from memsweep.store.words import matched
+from memsweep.store.workspaces import Engine
 from tests.support.engines import ENGINES, Home
 
 NOW = datetime(2026, 3, 31, 18, 0, 0, 123456, UTC)

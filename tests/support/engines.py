@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memsweep.store.protocol import Engine
+from memsweep.store.workspaces import Engine
 from tests.support import falkor
 
 ENGINES = ("sqlite", "falkor") if falkor.can_run() else ("sqlite",)

@@ -1,16 +1,19 @@
 """A call that came with a token reaches the workspaces of the token, and no other, whatever it does."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from memsweep.app import App
-from memsweep.errors import MemsweepError, NotAllowed, NotFound, UnknownWorkspace
+from memsweep.errors import NotAllowed, NotFound, UnknownWorkspace
 from memsweep.model.token import Token
+from memsweep.model.workspace import Workspace
 from memsweep.operation import granted_by
 from memsweep.server.app import tool_rows
-from memsweep.store.protocol import Engine
+from memsweep.store import workspaces
+from memsweep.store.things.registry import WorkspaceRow
 from tests.support.engines import on_every_engine
 
 pytestmark = on_every_engine
@@ -107,11 +110,11 @@ def test_exports_of_a_bound_token_are_its_own(app: App, token: Token) -> None:
         assert app.export_folder() != shared
 
 
-def test_every_method_of_the_engine_is_bounded(app: App, token: Token) -> None:
-    """What is added to the protocol and forgotten here would be an AttributeError, not a way around."""
-    named = [name for name in vars(Engine) if not name.startswith("_")]
+def test_what_every_operation_of_the_engine_is_made_of_is_bounded(app: App, token: Token) -> None:
+    other = Workspace("other", "", datetime(2026, 1, 1, tzinfo=UTC))
+    row = workspaces.row_of(other, "place")
     with granted_by(token):
-        kind = type(app.engine)
-        assert [name for name in named if name not in vars(kind)] == []
-        with pytest.raises(MemsweepError):
-            app.engine.open("other")
+        assert app.engine.rows(WorkspaceRow, *workspaces.named("other")) == []
+        for reach in (lambda: app.engine.change((None, row)), lambda: app.engine.making(other, other.created_at)):
+            with pytest.raises(NotAllowed):
+                reach()

@@ -11,27 +11,18 @@ import contextlib
 import json
 import re
 import secrets
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import starmap
-from typing import Any
+from functools import cached_property
+from typing import Any, TypeVar
 
-from memsweep.errors import (
-    AlreadyExists,
-    StoreAway,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreTooNew,
-    UnknownWorkspace,
-)
+from memsweep.errors import AlreadyExists, StoreAway, StoreBusy, StoreCorrupt, StoreError, StoreTooNew
 from memsweep.forking import new_lock
 from memsweep.model.audit import AuditEvent
+from memsweep.model.columns import declared, encoded, encoders
 from memsweep.model.memory import Workspace
-from memsweep.model.stored import expect, to_json
-from memsweep.model.times import from_micros, to_micros
-from memsweep.model.token import Token
+from memsweep.model.stored import to_json
+from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.audit_rows import log
 from memsweep.store.falkor import cypher, gc_cypher, link, structure
 from memsweep.store.falkor.home import FalkorHomeKeeper
@@ -41,8 +32,12 @@ from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import rows_of
-from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
-from memsweep.store.workspace_events import deleted, from_fields, restored, to_fields
+from memsweep.store.rows import Where
+from memsweep.store.things.registry import TokenRow, WorkspaceRow
+from memsweep.store.workspace_events import from_fields, to_fields
+from memsweep.store.workspaces import Change, Engine, changed, sound_rows
+
+R = TypeVar("R")
 
 
 def waiting_in(entry: Mapping[str, str]) -> list[Any]:
@@ -67,24 +62,94 @@ _MAKING_MILLISECONDS = 120_000
 _GRAPH = re.compile(r"}:[0-9a-f]{16}$")
 
 
-class FalkorEngine:
-    """Implements `memsweep.store.protocol.Engine`."""
+class FalkorEngine(Engine):
+    """Implements `memsweep.store.workspaces.Engine`."""
 
     def __init__(self, url: str) -> None:
         self.link = Link(url)
         self._stores: dict[str, tuple[GraphHandle, FalkorStore]] = {}
         self._opened: dict[str, tuple[GraphHandle, FalkorStore]] = {}
         self._lock = new_lock()
-        self.keeper = FalkorHomeKeeper(self)
-        self.tokens = FalkorTokens(self.link)
+        self._tokens_key = f"{self.link.prefix}:tokens"
 
-    def workspaces(self) -> list[Workspace]:
-        with contextlib.suppress(StoreError):  # a listing may go to a server that takes no writes
-            self.finish_abandoned()
-        entries = self._entries()
-        for name, entry in entries:
-            self._pass_on_events(name, entry)
-        return [_workspace(name, entry) for name, entry in entries]
+    @cached_property
+    def keeper(self) -> FalkorHomeKeeper:
+        return FalkorHomeKeeper(self)
+
+    def rows(self, row: type[R], *where: Where) -> list[R]:
+        it, names = declared(row)
+        if it.row is TokenRow:
+            return self._token_rows(row, where)
+        listed = (about for about in self._listed(row, where) if _meets(about, where))
+        return sound_rows(row, ([about[name] for name in names] for about in listed), "node")
+
+    def _listed(self, row: type[Any], where: Sequence[Where]) -> Iterator[dict[str, Any]]:
+        """Columns of workspaces, live or deleted ones, among them all that are asked for."""
+        name = next((value for column, op, value in where if (column, op) == ("name", "=")), None)
+        if ("deleted_at", "known", None) in where:
+            for deleted, graph, about in self.deleted() if name is None else self._deleted_of(name):
+                if not _UNFINISHED & about.keys():
+                    own = {"name": deleted, "file": graph, "receipt": about["receipt"] or None, "key": 0}
+                    yield {"project": "", **about, **own}
+            return
+        whole = name is None and row is WorkspaceRow
+        if whole:
+            with contextlib.suppress(StoreError):  # a listing may go to a server that takes no writes
+                self.finish_abandoned()
+        for live, entry in self._entries() if name is None else [(name, self._entry(name))]:
+            if whole:
+                self._pass_on_events(live, entry)
+            if entry:
+                own = {"name": live, "file": entry["graph"], "created_at": int(entry["created_at"]), "key": 0}
+                yield {"project": "", **entry, **own, "deleted_at": None, "receipt": None}
+
+    def change(self, *changes: Change, event: AuditEvent | None = None) -> bool:
+        """All of them are of one workspace, so one script does it."""
+        if isinstance(changes[0][1], TokenRow):
+            return self._change_token(*changes[0])
+        name, said = changes[0][1].name, [to_fields(event)] if event else []
+        entry = self._entry(name)
+        live = [was.file for was, _ in changes if was is not None and was.deleted_at is None]
+        if live and entry.get("graph") != live[0]:
+            return False
+        off = on = "", ""
+        fields: dict[str, Any] = {}
+        for was, becomes in changes:
+            if becomes.deleted_at is not None:
+                on = becomes.file, _deletion(becomes, [*waiting_in(entry), *said])
+            elif becomes.file in live:
+                fields = {each: getattr(becomes, each) for each in changed(was, becomes)}
+            elif was is None:
+                self.link.change(becomes.file, cypher.SETTLE)
+                off, fields = (becomes.file, ""), _entry_of(becomes, [])
+            elif (about := self._deletion_of(name, becomes.file)) is not None:
+                off = becomes.file, to_json(about)
+                fields = _entry_of(becomes, [*about.get("events", ()), *said])
+            else:
+                return False
+        keys = self._entry_key(name), self._deleted_key(name)
+        values = [*(live or [""]), *off, *on, *(part for each in fields.items() for part in each)]
+        if not self.link.write("EVAL", link.CHANGE_ENTRY, 2, *keys, *values):
+            return False
+        if "graph" in fields:
+            self.link.write("UNLINK", f"{fields['graph']}:making")
+            self._pass_on_events(name, fields)
+        return True
+
+    def _deletion_of(self, workspace_id: str, graph: str) -> dict[str, Any] | None:
+        """Return the list's line on a deleted workspace; None if it is being freed."""
+        found = {each: about for _, each, about in self._deleted_of(workspace_id) if "freeing" not in about}
+        return found.get(graph)
+
+    @contextlib.contextmanager
+    def making(self, workspace: Workspace, now: datetime) -> Iterator[str]:
+        self.finish_abandoned(workspace.id)
+        graph = self.new_graph(workspace, now)
+        try:
+            yield graph.name
+        except AlreadyExists:
+            self.drop_unfinished(workspace.id, graph.name)
+            raise
 
     def graphs(self) -> dict[str, str]:
         """The graph of each workspace."""
@@ -102,59 +167,6 @@ class FalkorEngine:
         names = sorted(key.split("{", 1)[1][:-1] for key in self.link.keys("{*}"))
         return [(name, entry) for name in names if (entry := self._entry(name))]
 
-    def owner_of(self, workspace_id: str) -> str | None:
-        entry = self._entry(workspace_id)
-        return entry.get("project", "") if entry else None
-
-    def workspace_of(self, project: str) -> str | None:
-        """Asked for only where the name that a project would have by itself is not there."""
-        made = ((entry["created_at"], name) for name, entry in self._entries() if entry.get("project") == project)
-        return min(made, default=("", None))[1]
-
-    def assign(self, workspace_id: str, project: str) -> None:
-        if not self.link.write("EVAL", link.ASSIGN, 1, self._entry_key(workspace_id), project):
-            raise self._unknown(workspace_id)
-
-    def describe(self, workspace_id: str, description: str) -> None:
-        self.link.write("EVAL", link.DESCRIBE, 1, self._entry_key(workspace_id), description)
-
-    def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
-        if self._entry(workspace_id):
-            raise workspace_exists(workspace_id)
-        self.finish_abandoned(workspace_id)
-        workspace = Workspace(workspace_id, description, now, project=project)
-        graph = self.new_graph(workspace, now)
-        if not self.enter(workspace, graph):
-            self.drop_unfinished(workspace_id, graph.name)
-            raise workspace_exists(workspace_id)
-        return workspace
-
-    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "", *, actor: str) -> Workspace:
-        entry = self._entry(workspace_id)
-        if not entry:
-            raise self._unknown(workspace_id)
-        keys = (self._entry_key(workspace_id), self._deleted_key(workspace_id))
-        hidden = _hidden(entry, deleted(workspace_id, receipt_id, actor, now))
-        if not self.link.write("EVAL", link.HIDE, 2, *keys, entry["graph"], hidden):
-            raise self._unknown(workspace_id)
-        return _workspace(workspace_id, entry, receipt_id or None)
-
-    def undelete(self, receipt_id: str, now: datetime, *, actor: str) -> Workspace:
-        for name, graph, about in self.deleted():
-            if receipt_id and about["receipt"] == receipt_id and "freeing" not in about:
-                back = to_fields(restored(name, receipt_id, actor, now))
-                events = to_json([*about.get("events", ()), back])
-                project = about.get("project", "")
-                values = (graph, about["description"], about["created_at"], to_json(about), events, project)
-                keys = (self._entry_key(name), self._deleted_key(name))
-                shown = self.link.write("EVAL", link.UNHIDE, 2, *keys, *values)
-                if shown == 0:
-                    raise workspace_made_again(name)
-                if shown == 1:
-                    self._pass_on_events(name, {"graph": graph, "events": events})
-                    return Workspace(name, about["description"], from_micros(about["created_at"]), project=project)
-        raise unknown_receipt(receipt_id)
-
     def _pass_on_events(self, workspace_id: str, entry: dict[str, str]) -> None:
         """Write what the entry has to tell into the audit log of the workspace; if not now, the next one does."""
         if "events" not in entry:
@@ -162,11 +174,6 @@ class FalkorEngine:
         with contextlib.suppress(StoreError):
             write(GraphHandle(self.link, entry["graph"]), waiting_in(entry))
             self.link.write("EVAL", link.PASSED_ON, 1, self._entry_key(workspace_id), entry["events"])
-
-    def deleted_workspaces(self) -> list[Workspace]:
-        unfinished = {"making", "freeing", "copy_of"}
-        found = [_deleted_workspace(name, about) for name, _, about in self.deleted() if not unfinished & about.keys()]
-        return sorted(found, key=lambda each: (each.deleted_at, each.id, each.receipt_id), reverse=True)
 
     def purge_deleted(self, before: datetime) -> int:
         """Free the graphs of workspaces that were deleted up to a moment; how many."""
@@ -229,14 +236,6 @@ class FalkorEngine:
         graph.seen = rows_of(meta)[0][0]
         return bool(name == graph.name.encode())
 
-    def open_or_create(self, workspace_id: str, now: datetime, *, project: str = "") -> FalkorStore:
-        try:
-            return self.open(workspace_id)
-        except UnknownWorkspace:
-            with contextlib.suppress(AlreadyExists):  # another process was quicker, which is as good
-                self.create(workspace_id, "", now, project=project)
-        return self.open(workspace_id)
-
     def close(self) -> None:
         self._stores.clear()
         self._opened.clear()
@@ -260,25 +259,6 @@ class FalkorEngine:
         self.link.send_all([("GRAPH.QUERY", graph.name, index) for step in MIGRATIONS for index in step])
         structure.wait(graph)
         return graph
-
-    def enter(self, workspace: Workspace, graph: GraphHandle) -> bool:
-        """Give a graph the name of its workspace; False if another has it."""
-        self.link.change(graph.name, cypher.SETTLE)
-        key = self._entry_key(workspace.id)
-        values = (graph.name, workspace.description, to_micros(workspace.created_at), workspace.project)
-        entered = bool(self.link.write("EVAL", link.SHOW, 2, key, self._deleted_key(workspace.id), *values))
-        if entered:
-            self.link.write("UNLINK", f"{graph.name}:making")
-        return entered
-
-    def replace(self, workspace: Workspace, graph: GraphHandle, event: AuditEvent) -> bool | None:
-        """Enter a graph in the place of another, at once; whether there was one, None if that has changed meanwhile."""
-        self.link.change(graph.name, cypher.SETTLE)
-        entry = self._entry(workspace.id)
-        keys = (self._entry_key(workspace.id), self._deleted_key(workspace.id))
-        values = (graph.name, workspace.description, to_micros(workspace.created_at))
-        old = (entry["graph"], _hidden(entry, event)) if entry else ("", "")
-        return bool(entry) if self.link.write("EVAL", link.REPLACE, 2, *keys, *values, *old) else None
 
     def drop_graph(self, graph: str) -> None:
         """With all that is beside it; also if an earlier attempt was cut short."""
@@ -348,97 +328,71 @@ class FalkorEngine:
     def _deleted_key(self, workspace_id: str) -> str:
         return f"{self._entry_key(workspace_id)}:deleted"
 
-    def _unknown(self, workspace_id: str) -> UnknownWorkspace:
-        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()), self.deleted_workspaces())
+    def _token_rows(self, row: type[R], where: Sequence[Where]) -> list[R]:
+        """Of a token nothing is guessed: a damaged one lets nobody in."""
+        digest = next((value for column, _, value in where if column == "digest"), None)
+        if digest is None:
+            listed = sorted((each.decode(), kept) for each, kept in _pairs(self.link.read("HGETALL", self._tokens_key)))
+        else:
+            kept = self.link.read("HGET", self._tokens_key, digest)
+            listed = [] if kept is None else [(digest, kept)]
+        found = []
+        for digest, kept in listed:
+            try:
+                about = {**dict.fromkeys(TokenRow._fields), **json.loads(kept), "digest": digest}
+                rows = sound_rows(row, [[about[name] for name in declared(row)[1]]], "node")
+            except (ValueError, TypeError) as error:
+                raise StoreCorrupt(
+                    f"what the store keeps of the token {digest[:12]}… is damaged.",
+                    hint=f"Remove it on the server: HDEL {self._tokens_key} {digest}",
+                ) from error
+            found += rows if _meets(about, where) else []
+        return found
+
+    def _change_token(self, was: TokenRow | None, becomes: TokenRow) -> bool:
+        if was is None:
+            values = (becomes.digest, _token_text(becomes), becomes.name)
+            return bool(self.link.write("EVAL", link.ADD_TOKEN, 1, self._tokens_key, *values))
+        values = (becomes.digest, _token_text(was), _token_text(becomes))
+        return bool(self.link.write("EVAL", link.FREE, 1, self._tokens_key, *values))
 
 
 def _pairs(listed: Any) -> list[tuple[bytes, bytes]]:
     return list(listed.items()) if isinstance(listed, dict) else list(zip(listed[::2], listed[1::2], strict=True))
 
 
-def _workspace(name: str, entry: dict[str, str], receipt_id: str | None = None) -> Workspace:
-    created_at, project = from_micros(int(entry["created_at"])), entry.get("project", "")
-    return Workspace(name, entry["description"], created_at, receipt_id, project=project)
+_UNFINISHED = {"making", "freeing", "copy_of"}
 
 
-def _deleted_workspace(name: str, about: dict[str, Any]) -> Workspace:
-    created_at, deleted_at = from_micros(about["created_at"]), from_micros(about["deleted_at"])
-    project = about.get("project", "")
-    return Workspace(name, about["description"], created_at, about["receipt"] or None, deleted_at, project)
+def _meets(about: Mapping[str, Any], where: Iterable[Where]) -> bool:
+    for column, op, value in where:
+        kept = about[column]
+        if not (kept == value if op == "=" else (kept is None) == (op == "null")):
+            return False
+    return True
 
 
-def _hidden(entry: dict[str, str], event: AuditEvent) -> str:
-    """Return the kept part of the entry of a workspace that this event deletes; its audit log gets it on its return."""
+def _entry_of(row: WorkspaceRow, events: list[Any]) -> dict[str, Any]:
+    """Return the fields of the entry of a workspace, with the events that its audit log has yet to get."""
+    said = {"description": row.description, "created_at": to_micros(row.created_at), "project": row.project}
+    return {"graph": row.file, **said, **({"events": to_json(events)} if events else {})}
+
+
+def _deletion(row: WorkspaceRow, events: list[Any]) -> str:
+    """Return the kept part of the entry of a deleted workspace; its audit log gets the events on its return."""
     return to_json(
         {
-            "description": entry["description"],
-            "created_at": int(entry["created_at"]),
-            "deleted_at": to_micros(event.at),
-            "receipt": event.reason,
-            "events": [*waiting_in(entry), to_fields(event)],
-            "project": entry.get("project", ""),
+            "description": row.description,
+            "created_at": to_micros(row.created_at),
+            "deleted_at": micros_or_none(row.deleted_at),
+            "receipt": row.receipt or "",
+            "events": events,
+            "project": row.project,
         }
     )
 
 
-class FalkorTokens:
-    """Implements `memsweep.store.ports.tokens.Tokens`."""
-
-    def __init__(self, link: Link) -> None:
-        self._link, self._key = link, f"{link.prefix}:tokens"
-
-    def find(self, digest: str) -> Token | None:
-        kept = self._link.read("HGET", self._key, digest)
-        return None if kept is None else self._token(digest, kept)
-
-    def all(self) -> list[Token]:
-        listed = self._link.read("HGETALL", self._key)
-        pairs = listed.items() if isinstance(listed, dict) else zip(listed[::2], listed[1::2], strict=True)
-        found = sorted((digest.decode(), kept) for digest, kept in pairs)
-        return sorted(starmap(self._token, found), key=lambda each: each.created_at)
-
-    def add(self, token: Token) -> bool:
-        values = (token.digest, _kept(token), token.name)
-        return bool(self._link.write("EVAL", link.ADD_TOKEN, 1, self._key, *values))
-
-    def revoke(self, name: str, now: datetime) -> Token | None:
-        """Only one of two that do so at once changes it; to the other it is revoked already."""
-        for token in self.all():
-            if token.name == name and token.revoked_at is None:
-                revoked = replace(token, revoked_at=now)
-                values = (token.digest, _kept(token), _kept(revoked))
-                if self._link.write("EVAL", link.FREE, 1, self._key, *values):
-                    return revoked
-        return None
-
-    def _token(self, digest: str, kept: bytes) -> Token:
-        """Of a token nothing is guessed: what is damaged lets nobody in."""
-        try:
-            return _read(digest, json.loads(kept))
-        except (ValueError, TypeError, LookupError) as error:
-            raise StoreCorrupt(
-                f"what the store keeps of the token {digest[:12]}… is damaged.",
-                hint=f"Remove it on the server: HDEL {self._key} {digest}",
-            ) from error
-
-
-def _kept(token: Token) -> str:
-    times = {"expires_at": token.expires_at, "revoked_at": token.revoked_at}
-    return to_json(
-        {
-            "name": token.name,
-            "workspaces": list(token.workspaces),
-            "read_only": token.read_only,
-            "created_at": to_micros(token.created_at),
-            **{key: to_micros(at) for key, at in times.items() if at is not None},
-        }
-    )
-
-
-def _read(digest: str, about: dict[str, Any]) -> Token:
-    expect(list, about["workspaces"])
-    expect(str, about["name"], *about["workspaces"])
-    expect(bool, about["read_only"])
-    times = (from_micros(about[key]) if key in about else None for key in ("expires_at", "revoked_at"))
-    created_at = from_micros(about["created_at"])
-    return Token(about["name"], digest, tuple(about["workspaces"]), about["read_only"], created_at, *times)
+def _token_text(token: TokenRow) -> str:
+    it, names = declared(TokenRow)
+    kept = zip(names, encoded(encoders(it, names, "node"), token), strict=True)
+    return to_json({name: value for name, value in kept if value is not None and name != "digest"})

@@ -25,7 +25,9 @@ from memsweep.store.file.connect import connected, make_file, plain_errors
 from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import workspace_changed, workspace_occupied
+from memsweep.store.things.registry import WorkspaceRow
 from memsweep.store.workspace_events import deleted
+from memsweep.store.workspaces import hidden, named, row_of
 
 _MORE_LOOKS = 2
 
@@ -61,7 +63,7 @@ class FalkorHomeKeeper:
             store = GraphHandle(self._engine.link, graph)
             meta = store.meta()
             workspace = Workspace(name, meta["description"], from_micros(meta["created_at"]))
-            if self._engine.enter(workspace, store):
+            if self._engine.change((None, row_of(workspace, graph))):
                 with store.writing() as tx:
                     counts = {each.invariant: each.count for each in found}
                     log(FalkorRows(tx), AuditEvent(now, actor, "repair", cure, counts))
@@ -96,8 +98,11 @@ class FalkorHomeKeeper:
                         log(FalkorRows(tx), event)
         try:
             self._refuse_occupied(request)
-            old = self._engine.replace(workspace, graph, deleted(workspace_id, request.receipt_id, request.actor, now))
-            if old is None:
+            old = self._engine.rows(WorkspaceRow, *named(workspace_id))
+            gone = [(row, hidden(row, now, request.receipt_id)) for row in old]
+            row = row_of(workspace, graph.name)._replace(project=old[0].project if old else "")
+            event = deleted(workspace_id, request.receipt_id, request.actor, now)
+            if not self._engine.change(*gone, (None, row), event=event):
                 raise workspace_changed(workspace_id)
         except Conflict:
             self._engine.drop_unfinished(workspace_id, graph.name)

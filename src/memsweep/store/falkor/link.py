@@ -28,35 +28,19 @@ from memsweep.store.falkor.exchange import Command, Unawaited, exchanged
 from memsweep.store.falkor.refusals import MAY_BE_DONE, no_module, no_tls, node_of_a_cluster, plain, too_old
 from memsweep.store.falkor.wire import Row, rows_of, with_values
 
-# Both keys are in one slot, and a script is done whole.
-HIDE = """
-    if redis.call('hget', KEYS[1], 'graph') ~= ARGV[1] then return 0 end
-    redis.call('hset', KEYS[2], ARGV[1], ARGV[2]) redis.call('del', KEYS[1]) return 1"""
-IS_LISTED = "return redis.call('HEXISTS', KEYS[1], ARGV[1])"
-SHOW = """
-    if redis.call('exists', KEYS[1]) == 1 then return 0 end
-    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3], 'project', ARGV[4])
-    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
-UNHIDE = """
-    if redis.call('hget', KEYS[2], ARGV[1]) ~= ARGV[4] then return -1 end
-    if redis.call('exists', KEYS[1]) == 1 then return 0 end
-    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3], 'events', ARGV[5],
-               'project', ARGV[6])
-    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
-PASSED_ON = "if redis.call('hget', KEYS[1], 'events') == ARGV[1] then redis.call('hdel', KEYS[1], 'events') end"
-REPLACE = """
-    if (redis.call('hget', KEYS[1], 'graph') or '') ~= ARGV[4] then return 0 end
+# Both keys are in one slot, and a script is done whole: the entry of a workspace, which leads to a graph, and the list
+# of the deleted ones. ARGV: the graph that the entry leads to, what goes from the list if it is as it was read, what
+# comes onto it, and fields of the entry, which is another one if they name a graph.
+CHANGE_ENTRY = """
+    if (redis.call('hget', KEYS[1], 'graph') or '') ~= ARGV[1] then return 0 end
+    if ARGV[3] ~= '' and redis.call('hget', KEYS[2], ARGV[2]) ~= ARGV[3] then return 0 end
+    if ARGV[2] ~= '' then redis.call('hdel', KEYS[2], ARGV[2]) end
     if ARGV[4] ~= '' then redis.call('hset', KEYS[2], ARGV[4], ARGV[5]) end
-    local project = redis.call('hget', KEYS[1], 'project') or ''
-    redis.call('del', KEYS[1])
-    redis.call('hset', KEYS[1], 'graph', ARGV[1], 'description', ARGV[2], 'created_at', ARGV[3], 'project', project)
-    redis.call('hdel', KEYS[2], ARGV[1]) return 1"""
-ASSIGN = """
-    if redis.call('exists', KEYS[1]) == 0 then return 0 end
-    redis.call('hset', KEYS[1], 'project', ARGV[1]) return 1"""
-DESCRIBE = """
-    if redis.call('exists', KEYS[1]) == 0 then return 0 end
-    redis.call('hset', KEYS[1], 'description', ARGV[1]) return 1"""
+    if ARGV[4] ~= '' or ARGV[6] == 'graph' then redis.call('del', KEYS[1]) end
+    if #ARGV > 6 then redis.call('hset', KEYS[1], unpack(ARGV, 6)) end
+    return 1"""
+IS_LISTED = "return redis.call('HEXISTS', KEYS[1], ARGV[1])"
+PASSED_ON = "if redis.call('hget', KEYS[1], 'events') == ARGV[1] then redis.call('hdel', KEYS[1], 'events') end"
 # A field of a hash, if it is still what was read.
 FREE = """
     if redis.call('hget', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end

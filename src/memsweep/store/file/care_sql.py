@@ -418,10 +418,6 @@ STRUCTURE = """
     select type, name, tbl_name, sql from sqlite_schema
     where name not like 'sqlite\\_%' escape '\\' and name <> 'vector_stage' order by type, name"""
 
-# registry
-ALL_WORKSPACES = "select name, file, deleted_at from workspace order by id"
-IS_KNOWN = "select 1 from workspace where file = ? union all select 1 from intent where file = ?"
-
 
 def compare_words(table: str) -> str:
     return f"insert into {table} ({table}, rank) values ('integrity-check', 1)"

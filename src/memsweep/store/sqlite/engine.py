@@ -10,49 +10,42 @@ from __future__ import annotations
 import contextlib
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from memsweep.errors import AlreadyExists, MemsweepError, StoreCorrupt, StoreError, UnknownWorkspace
+from memsweep.errors import MemsweepError, StoreCorrupt, StoreError
 from memsweep.forking import new_lock, stores
+from memsweep.model.columns import declared
 from memsweep.model.stored import expect
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import to_micros
 from memsweep.model.workspace import Workspace
-from memsweep.store import workspace_events
 from memsweep.store.file import connect, schema
-from memsweep.store.file.connect import (
-    Pool,
-    connect_new,
-    connected,
-    inode,
-    make_file,
-    make_folder,
-    one,
-    plain_errors,
-    row,
-)
+from memsweep.store.file.connect import Pool, connect_new, connected, inode, make_file, make_folder, one, plain_errors
 from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
-from memsweep.store.sqlite import intents, registry_sql, sql
-from memsweep.store.sqlite.intents import Intents
+from memsweep.store.rows import Values, Where
+from memsweep.store.sqlite import registry_sql, sql
+from memsweep.store.sqlite.intents import MARK, REMOVE, Intents
+from memsweep.store.sqlite.rows import SqliteRows
 from memsweep.store.sqlite.store import SqliteStore
+from memsweep.store.things.registry import TokenRow, WorkspaceRow
+from memsweep.store.workspaces import Change, Engine, changed, sound_rows
 
 if TYPE_CHECKING:
+    from memsweep.model.audit_event import AuditEvent
     from memsweep.store.sqlite.home import SqliteHomeKeeper
-    from memsweep.store.sqlite.tokens import SqliteTokens
 
-
+R = TypeVar("R")
 _MOST_STORES = 256  # whose connections are closed long before
 
 
-class SqliteEngine:
-    """Implements `memsweep.store.protocol.Engine`."""
+class SqliteEngine(Engine):
+    """Implements `memsweep.store.workspaces.Engine`."""
 
     def __init__(self, home: Path) -> None:
         self._registry_file = home / "registry.db"
@@ -68,114 +61,68 @@ class SqliteEngine:
 
         return SqliteHomeKeeper(lambda: self._registry, self._folder, self._intents)
 
-    @cached_property
-    def tokens(self) -> SqliteTokens:
-        from memsweep.store.sqlite.tokens import SqliteTokens  # late: only HTTP and its commands ask
-
-        return SqliteTokens(lambda: self._registry, self._has_registry)
-
-    def workspaces(self) -> list[Workspace]:
+    def rows(self, row: type[R], *where: Where) -> list[R]:
         if not self._has_registry():
             return []
-        with self._registry.reading() as db:
-            rows: list[Any] = db.execute(registry_sql.LIST_WORKSPACES).fetchall()
-            for name, text, _, project in rows:
-                expect(str, name, text, project)
-            return [Workspace(name, text, from_micros(at), project=project) for name, text, at, project in rows]
+        with self._registry.connection() as db:
+            (listed,) = SqliteRows(db).ask(Values(row, declared(row)[1], where))
+            if not listed and row is not TokenRow and any(column == "name" for column, *_ in where):
+                self._refuse_damage(db)
+            return sound_rows(row, listed, "file")
+
+    def _refuse_damage(self, db: apsw.Connection) -> None:
+        """A damaged row may be the one that was not found; another workspace in its place would hide it."""
+        if (damage := connect.explain(db, self._registry_file)) is not None:
+            raise damage
+
+    def _find(self, workspace_id: str, statement: str, *, thoroughly: bool = True) -> str | None:
+        """Ask for a column of a workspace; a search that only asks if there is one is content with a glance."""
+        if not self._has_registry():
+            return None
+        with self._registry.connection() as db:
+            found = one(db, statement, (workspace_id,))
+            if found is None and (thoroughly or not one(db, registry_sql.NAMES_LOOK_SOUND)):
+                self._refuse_damage(db)
+            if found is not None:
+                expect(str, found)
+            return None if found is None else str(found)
 
     def owner_of(self, workspace_id: str) -> str | None:
-        if self._find(workspace_id, thoroughly=False) is None:
-            return None
-        with self._registry.connection() as db:
-            return _text(one(db, registry_sql.OWNER_OF, (workspace_id,)))
+        """As for all engines, in one quick statement: every search asks for the workspace of the person."""
+        return self._find(workspace_id, registry_sql.OWNER_OF, thoroughly=False)
 
-    def workspace_of(self, project: str) -> str | None:
-        if not self._has_registry():
-            return None
-        with self._registry.connection() as db:
-            return _text(one(db, registry_sql.WORKSPACE_OF, (project,)))
+    def change(self, *changes: Change, event: AuditEvent | None = None) -> bool:
+        """Whoever deletes a workspace, or brings it back, notes first what is to be done to its file."""
+        with self._intents.owner() if event else contextlib.nullcontext("") as owner:
+            with self._registry.writing() as db:
+                if not write(db, changes):
+                    return False
+                files = [becomes.file for _, becomes in changes] if event else []
+                for file in files:
+                    self._intents.note(db, file, MARK, owner)
+                    self._intents.note_event(db, file, event)
+            for file in files:
+                with contextlib.suppress(StoreError):  # it is done already; the next start tries again
+                    self._intents.settle(file)
+        if any("description" in changed(*each) for each in changes if each[0] is not None):
+            with self._registry.connection() as db:
+                db.execute(registry_sql.WIPE)  # what was there before is not in the log either
+        return True
 
-    def assign(self, workspace_id: str, project: str) -> None:
-        if self._find(workspace_id) is None:
-            raise self._unknown(workspace_id)
-        with self._registry.writing() as db:
-            if one(db, registry_sql.SET_PROJECT, (project, workspace_id)) is None:
-                raise self._unknown(workspace_id)
-
-    def describe(self, workspace_id: str, description: str) -> None:
-        with self._registry.writing() as db:
-            db.execute(registry_sql.SET_DESCRIPTION, (description, workspace_id))
-        with self._registry.connection() as db:
-            db.execute(registry_sql.WIPE)  # what was there before is not in the log either
-
-    def create(self, workspace_id: str, description: str, now: datetime, *, project: str = "") -> Workspace:
-        if self._find(workspace_id) is not None:
-            raise workspace_exists(workspace_id)
-        workspace = Workspace(workspace_id, description, now, project=project)
+    @contextlib.contextmanager
+    def making(self, workspace: Workspace, now: datetime) -> Iterator[str]:
         file = self._folder / f"{os.urandom(8).hex()}.db"
-        registry = self._registry
         with self._intents.owner() as owner:
-            with registry.writing() as db:
-                self._intents.note(db, file.name, intents.REMOVE, owner)
+            with self._registry.writing() as db:
+                self._intents.note(db, file.name, REMOVE, owner)
             try:
                 _make_workspace_file(file, workspace)
-                with registry.writing() as db:
-                    db.execute(
-                        registry_sql.ADD_WORKSPACE, (workspace_id, file.name, description, to_micros(now), project)
-                    )
-                    db.execute(registry_sql.DROP_INTENT, (file.name, intents.REMOVE))
-            except MemsweepError as error:
+                yield file.name
+            except MemsweepError:
                 self._intents.take_back(file.name, owner)
-                if isinstance(error.__cause__, apsw.ConstraintError):
-                    raise workspace_exists(workspace_id) from None
                 raise
-        return workspace
-
-    def delete(self, workspace_id: str, now: datetime, receipt_id: str = "", *, actor: str) -> Workspace:
-        if self._find(workspace_id) is None:
-            raise self._unknown(workspace_id)
-        with self._intents.owner() as owner:
-            with self._registry.writing() as db:
-                hidden = row(db, registry_sql.HIDE_WORKSPACE, (to_micros(now), receipt_id or None, workspace_id))
-                if hidden is None:
-                    raise self._unknown(workspace_id)
-                file, description, created_at, project = hidden
-                self._intents.note(db, file, intents.MARK, owner)
-                self._intents.note_event(db, file, workspace_events.deleted(workspace_id, receipt_id, actor, now))
-            with contextlib.suppress(StoreError):  # it is done already; the next start tries again
-                self._intents.settle(file)
-        return Workspace(workspace_id, description, from_micros(created_at), receipt_id or None, project=project)
-
-    def undelete(self, receipt_id: str, now: datetime, *, actor: str) -> Workspace:
-        with self._intents.owner() as owner:
-            with self._registry.writing() as db:
-                hidden = row(db, registry_sql.HIDDEN_WORKSPACE, (receipt_id,))
-                if hidden is None:
-                    raise unknown_receipt(receipt_id)
-                name, file, description, created_at, project = hidden
-                if one(db, registry_sql.FIND_WORKSPACE, (name,)) is not None:
-                    raise workspace_made_again(name)
-                db.execute(registry_sql.SHOW_WORKSPACE, (receipt_id,))
-                self._intents.note(db, file, intents.MARK, owner)
-                self._intents.note_event(db, file, workspace_events.restored(name, receipt_id, actor, now))
-            with contextlib.suppress(StoreError):
-                self._intents.settle(file)
-        return Workspace(name, description, from_micros(created_at), project=project)
-
-    def deleted_workspaces(self) -> list[Workspace]:
-        if not self._has_registry():
-            return []
-        with self._registry.reading() as db:
-            rows: list[Any] = db.execute(registry_sql.LIST_DELETED).fetchall()
-            for name, text, *_ in rows:
-                expect(str, name, text)
-            return [
-                Workspace(name, text, from_micros(created_at), receipt, from_micros(deleted_at), project)
-                for name, text, created_at, receipt, deleted_at, project in rows
-            ]
 
     def purge_deleted(self, before: datetime) -> int:
-        """Free the files of workspaces that were deleted up to a moment; how many."""
         if not self._has_registry():
             return 0
         self._intents.finish()
@@ -185,7 +132,7 @@ class SqliteEngine:
                     str(file) for (file,) in db.execute(registry_sql.FORGET_WORKSPACES, (to_micros(before),)).fetchall()
                 ]
                 for file in files:
-                    self._intents.note(db, file, intents.REMOVE, owner)
+                    self._intents.note(db, file, REMOVE, owner)
             self._remove_all(files)
         return len(files)
 
@@ -202,7 +149,7 @@ class SqliteEngine:
             raise type(refusals[0])(f"{freed} freed, but {refusals[0].message}", hint=refusals[0].hint)
 
     def open(self, workspace_id: str) -> SqliteStore:
-        file = self._find(workspace_id)
+        file = self._find(workspace_id, registry_sql.FIND_WORKSPACE)
         if file is None:
             raise self._unknown(workspace_id)
         return self._store(workspace_id, file)
@@ -225,12 +172,6 @@ class SqliteEngine:
             self._stores.move_to_end(file)
             return store
 
-    def open_or_create(self, workspace_id: str, now: datetime, *, project: str = "") -> SqliteStore:
-        if self._find(workspace_id) is None:
-            with contextlib.suppress(AlreadyExists):  # another process was quicker, which is as good
-                self.create(workspace_id, "", now, project=project)
-        return self.open(workspace_id)
-
     def close(self) -> None:
         for _, store in list(self._stores.values()):
             store.close()
@@ -245,24 +186,6 @@ class SqliteEngine:
         pool = Pool(self._registry_file, REGISTRY_MIGRATIONS, self._adopt)
         Intents(lambda: pool, self._folder).finish()
         return pool
-
-    def _find(self, workspace_id: str, *, thoroughly: bool = True) -> str | None:
-        """The file of a workspace. Who asks whether there is one, as every search does, is content with a glance."""
-        if not self._has_registry():
-            return None
-        with self._registry.connection() as db:
-            found = one(db, registry_sql.FIND_WORKSPACE, (workspace_id,))
-            if isinstance(found, str):
-                return found
-            if not thoroughly and one(db, registry_sql.NAMES_LOOK_SOUND):
-                return None
-            # A damaged row may be the one; another workspace in its place would hide it.
-            if (damage := connect.explain(db, self._registry_file)) is not None:
-                raise damage
-            return None
-
-    def _unknown(self, workspace_id: str) -> UnknownWorkspace:
-        return unknown_workspace(workspace_id, (each.id for each in self.workspaces()), self.deleted_workspaces())
 
     def _has_registry(self) -> bool:
         """Return whether there is a registry or files to make it from; if not, reading leaves the disk alone."""
@@ -283,10 +206,38 @@ class SqliteEngine:
             registry.execute(registry_sql.ADOPT_WORKSPACE, entry)
 
 
-def _text(found: Any) -> str | None:
-    if found is not None:
-        expect(str, found)
-    return None if found is None else str(found)
+_ENDED = {WorkspaceRow: "deleted_at", TokenRow: "revoked_at"}
+"""A name is in use until its row has ended."""
+_KNOWN_BY = {WorkspaceRow: "file", TokenRow: "digest"}
+
+
+def write(db: apsw.Connection, changes: Sequence[Change]) -> bool:
+    """Change rows of the registry, inside of a transaction; False before anything is written if that cannot be."""
+    rows, replaced = SqliteRows(db), {was for was, _ in changes if was is not None}
+    for was, becomes in changes:
+        row = type(becomes)
+        if was is not None:
+            conditions = _as_it_is(was, {_KNOWN_BY[row], *changed(was, becomes)})
+            if not rows.find(row, *conditions):
+                return False
+        if getattr(becomes, _ENDED[row]) is None:
+            others = rows.find(row, ("name", "=", becomes.name), (_ENDED[row], "null", None))
+            if not replaced.issuperset(others):
+                return False
+    for was, becomes in changes:
+        if was is None:
+            rows.add([becomes])
+            if isinstance(becomes, WorkspaceRow):
+                db.execute(registry_sql.DROP_INTENT, (becomes.file, REMOVE))
+        else:
+            row = type(becomes)
+            rows.set(row, (_KNOWN_BY[row], "=", getattr(was, _KNOWN_BY[row])), **changed(was, becomes))
+    return True
+
+
+def _as_it_is(row: Any, columns: set[str]) -> list[Where]:
+    values = ((name, getattr(row, name)) for name in sorted(columns))
+    return [(name, "null" if value is None else "=", value) for name, value in values]
 
 
 def _facts(file: Path) -> tuple[int, str, str, str, int] | None:

@@ -19,20 +19,35 @@ from memsweep.clock import new_id
 from memsweep.errors import StoreError
 from memsweep.model.audit import AuditEvent
 from memsweep.model.care import Finding, Restored, RestoreRequest, Seal
+from memsweep.model.columns import part
 from memsweep.model.ids import WORKSPACE_RECEIPT
-from memsweep.model.times import to_micros
+from memsweep.model.times import from_micros, micros_or_none, to_micros
+from memsweep.model.workspace import Workspace
 from memsweep.store import workspace_events
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of, sweep
-from memsweep.store.file import care_sql, commit_marker, foreign, repair, rows_sql, schema, sealing
-from memsweep.store.file.connect import Pool, as_it_is, connected, exists, guard, immediate, one, plain_errors
+from memsweep.store.file import commit_marker, foreign, repair, rows_sql, schema, sealing
+from memsweep.store.file.connect import (
+    Pool,
+    as_it_is,
+    connected,
+    exists,
+    guard,
+    immediate,
+    one,
+    plain_errors,
+)
 from memsweep.store.file.health import finding
 from memsweep.store.file.meta import add_event
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import workspace_changed, workspace_occupied
 from memsweep.store.sqlite import registry_sql, rescue, sql
+from memsweep.store.sqlite.engine import write
 from memsweep.store.sqlite.intents import MARK, REMOVE, Intents
 from memsweep.store.sqlite.rescue import refusal
+from memsweep.store.sqlite.rows import SqliteRows
+from memsweep.store.things.registry import WORKSPACE, Intent, WorkspaceRow
+from memsweep.store.workspaces import hidden, named, row_of
 
 
 def install(registry: Pool, intents: Intents, folder: Path, source: Path, request: RestoreRequest) -> Restored:
@@ -78,21 +93,20 @@ def _swap(
     registry: Pool, target: Path, request: RestoreRequest, note: Callable[[apsw.Connection, str | None], None]
 ) -> str | None:
     """Put the new file in the place of the old one, at once; the name of the old file. Both will be marked anew."""
-    workspace_id, now = request.workspace_id, to_micros(request.now)
     with plain_errors(target), connected(target, WORKSPACE_MIGRATIONS) as db:
         description, created_at = (one(db, schema.GET_META, (key,)) for key in ("description", "created_at"))
-    aside = _put_aside(registry, target.parent, request, marked_at=now)
+    aside = _put_aside(registry, target.parent, request, marked_at=to_micros(request.now))
     is_done = False
     try:
         with aside as old:
             with registry.writing() as db:
-                if one(db, registry_sql.FIND_WORKSPACE, (workspace_id,)) != old:
-                    raise workspace_changed(workspace_id)
-                # The new one takes the place of the old.
-                project = one(db, registry_sql.OWNER_OF, (workspace_id,)) or ""
-                if old is not None:
-                    db.execute(registry_sql.HIDE_WORKSPACE, (now, request.receipt_id, workspace_id))
-                db.execute(registry_sql.ADD_WORKSPACE, (workspace_id, target.name, description, created_at, project))
+                found = SqliteRows(db).find(WorkspaceRow, *named(request.workspace_id))
+                if [row.file for row in found] != [old] * bool(old):
+                    raise workspace_changed(request.workspace_id)
+                project = found[0].project if found else ""  # the new one takes the place of the old
+                made = Workspace(request.workspace_id, description, from_micros(created_at or 0), project=project)
+                gone = [(row, hidden(row, request.now, request.receipt_id)) for row in found]
+                write(db, [*gone, (None, row_of(made, target.name))])
                 note(db, old)
             is_done = True
     except StoreError:
@@ -143,7 +157,10 @@ class _Entry(NamedTuple):
 
     name: str
     file: str
-    deleted_at: int | None
+    deleted_at: datetime | None
+
+
+part(_Entry, WORKSPACE)
 
 
 class _Facts(NamedTuple):
@@ -223,7 +240,8 @@ class SqliteHomeKeeper:
             entries, pending = self._entries()
             for entry in entries:
                 if entry.file == file and file not in pending:
-                    db.executemany(schema.SET_META, [("workspace", entry.name), ("deleted_at", entry.deleted_at)])
+                    said = (("workspace", entry.name), ("deleted_at", micros_or_none(entry.deleted_at)))
+                    db.executemany(schema.SET_META, said)
                     repair.note(db, cure, found, actor, now)
 
     def install(self, source: Path, request: RestoreRequest, progress: CopyProgress | None = None) -> Restored:
@@ -233,8 +251,7 @@ class SqliteHomeKeeper:
     def _entries(self) -> tuple[list[_Entry], set[str]]:
         """Return the registry, and the files that somebody is at work on, at one moment."""
         with self._registry().reading() as db:
-            rows: Iterable[Any] = db.execute(care_sql.ALL_WORKSPACES)
-            return [_Entry._make(row) for row in rows], self._intents.pending(db)
+            return SqliteRows(db).find(_Entry), self._intents.pending(db)
 
     def _strangers(self, entries: Iterable[_Entry], pending: set[str]) -> Iterator[tuple[Path, _Facts | None]]:
         """Files that the registry does not know. An empty one is what is left where making it was cut short.
@@ -250,14 +267,15 @@ class SqliteHomeKeeper:
     def _adopt(self, file: Path, facts: _Facts, found: Sequence[Finding], actor: str, now: datetime) -> None:
         """Give a lost workspace its name again, or one like it if that is taken; what was deleted stays so."""
         with self._registry().writing() as db:
-            if one(db, care_sql.IS_KNOWN, (file.name, file.name)) or not _has_content(file):
+            rows = SqliteRows(db)
+            known = [*rows.find(_Entry, ("file", "=", file.name)), *rows.find(Intent, ("file", "=", file.name))]
+            if known or not _has_content(file):
                 return  # it has been made, or has gone, since it was looked at
-            name = next(
-                name for name in _names_like(facts.name) if one(db, registry_sql.FIND_WORKSPACE, (name,)) is None
-            )
-            db.execute(registry_sql.ADD_WORKSPACE, (name, file.name, facts.description, facts.created_at, ""))
+            name = next(name for name in _names_like(facts.name) if not rows.find(_Entry, *named(name)))
+            row = row_of(Workspace(name, facts.description, from_micros(facts.created_at)), file.name)
             if facts.deleted_at is not None:
-                db.execute(registry_sql.HIDE_WORKSPACE, (facts.deleted_at, new_id(WORKSPACE_RECEIPT), name))
+                row = hidden(row, from_micros(facts.deleted_at), new_id(WORKSPACE_RECEIPT))
+            write(db, [(None, row)])
         with _writing(file) as db:
             db.execute(schema.SET_META, ("workspace", name))
             repair.note(db, "adopt", found, actor, now)

@@ -62,9 +62,10 @@ class Intents:
         """Write an intent down, inside the caller's transaction."""
         db.execute(registry_sql.NOTE_INTENT, (file, action, owner))
 
-    def note_event(self, db: apsw.Connection, file: str, event: AuditEvent) -> None:
+    def note_event(self, db: apsw.Connection, file: str, event: AuditEvent | None) -> None:
         """Have the audit log of a file say something when the file is settled, inside the caller's transaction."""
-        db.execute(registry_sql.NOTE_EVENT, (file, to_text(event)))
+        if event is not None:
+            db.execute(registry_sql.NOTE_EVENT, (file, to_text(event)))
 
     def pending(self, db: apsw.Connection) -> set[str]:
         """Files that somebody is at work on."""

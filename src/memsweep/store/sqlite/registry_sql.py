@@ -11,21 +11,9 @@ NAMES_LOOK_SOUND = """
           or typeof(file) <> 'text' or typeof(deleted_at) not in ('integer', 'null'))"""
 OWNER_OF = "select project from workspace where name = ? and deleted_at is null"
 WORKSPACE_OF = "select name from workspace where project = ? and project <> '' and deleted_at is null order by id"
-SET_DESCRIPTION = "update workspace set description = ? where name = ? and deleted_at is null"
 WIPE = "pragma wal_checkpoint(truncate)"
-SET_PROJECT = "update workspace set project = ? where name = ? and deleted_at is null returning file"
-ADD_WORKSPACE = "insert into workspace (name, file, description, created_at, project) values (?, ?, ?, ?, ?)"
 ADOPT_WORKSPACE = """
     insert into workspace (name, file, description, created_at) values (?, ?, ?, ?) on conflict do nothing"""
-HIDE_WORKSPACE = """
-    update workspace set deleted_at = ?, receipt = ? where name = ? and deleted_at is null
-    returning file, description, created_at, project"""
-HIDDEN_WORKSPACE = """
-    select name, file, description, created_at, project from workspace where receipt = ? and deleted_at is not null"""
-SHOW_WORKSPACE = "update workspace set deleted_at = null, receipt = null where receipt = ?"
-LIST_DELETED = """
-    select name, description, created_at, receipt, deleted_at, project from workspace where deleted_at is not null
-    order by deleted_at desc, name desc, receipt desc"""
 DELETED_AT = "select deleted_at from workspace where file = ?"
 # What somebody is at work on is purged the next time.
 FORGET_WORKSPACES = """
@@ -64,10 +52,3 @@ COUNT_LIVE = "select count(*) from memory where trash is null"
 REVISION = """
     select coalesce(group_concat(seq, '.'), '') || '.' || (select count(*) from memory where stale) || '.'
            || (select coalesce(max(id), 0) from chunk) from sqlite_sequence"""
-
-# tokens
-_TOKEN = "digest, name, workspaces, read_only, created_at, expires_at, revoked_at"
-FIND_TOKEN = f"select {_TOKEN} from token where digest = ?"
-LIST_TOKENS = f"select {_TOKEN} from token order by created_at, digest"
-ADD_TOKEN = f"insert into token ({_TOKEN}) values (?, ?, ?, ?, ?, ?, ?) on conflict do nothing returning 1"
-REVOKE_TOKEN = "update token set revoked_at = ? where name = ? and revoked_at is null returning " + _TOKEN

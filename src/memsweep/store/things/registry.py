@@ -1,5 +1,6 @@
 """The registry of a home, and what a workspace says of itself: declared. Pure."""
 
+from datetime import datetime
 from typing import Annotated, Any, NamedTuple
 
 from memsweep.model import columns as c
@@ -11,8 +12,8 @@ class WorkspaceRow(NamedTuple):
     name: Annotated[str, c.WORD.but(remedy=f.lost("lost-{}"))]
     file: Annotated[str, c.WORD.but(unique=True)]
     description: Annotated[str, c.TEXT.but(default="")]
-    created_at: Annotated[int, c.MOMENT]
-    deleted_at: Annotated[int | None, c.MAYBE_MOMENT]
+    created_at: Annotated[datetime, c.TIME]
+    deleted_at: Annotated[datetime | None, c.MAYBE_TIME]
     receipt: Annotated[str | None, c.MAYBE_TEXT]
     project: Annotated[str, c.TEXT.but(default="")]
     key: Annotated[int, c.KEY.but(sql="integer primary key")]
@@ -41,9 +42,9 @@ class TokenRow(NamedTuple):
     name: Annotated[str, c.WORD]
     workspaces: Annotated[tuple[str, ...], c.WORDS.but(fits=f.listed(f.word), remedy=f.drop)]
     read_only: Annotated[bool, c.FLAG.but(remedy=f.drop, default=None)]
-    created_at: Annotated[int, c.MOMENT]
-    expires_at: Annotated[int | None, c.MAYBE_MOMENT.but(remedy=f.drop)]
-    revoked_at: Annotated[int | None, c.MAYBE_MOMENT.but(remedy=f.drop)]
+    created_at: Annotated[datetime, c.TIME]
+    expires_at: Annotated[datetime | None, c.MAYBE_TIME.but(remedy=f.drop)]
+    revoked_at: Annotated[datetime | None, c.MAYBE_TIME.but(remedy=f.drop)]
 
 
 class Meta(NamedTuple):
@@ -64,8 +65,9 @@ META_VALUES: dict[str, c.Column] = {
     # one that no vector file has
     "vector_generation": c.MAYBE_NUMBER.but(remedy=lambda damaged, row: row["now"]),
 }
+WORKSPACE = declare(WorkspaceRow, "workspace", "")
 REGISTRY = (
-    declare(WorkspaceRow, "workspace", ""),
+    WORKSPACE,
     declare(Intent, "intent", ""),
     declare(PendingEvent, "pending_event", ""),
     declare(TokenRow, "token", "Token"),
