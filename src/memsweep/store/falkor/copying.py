@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, islice
 from typing import NamedTuple
 
@@ -16,13 +16,14 @@ import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.falkor import care_cypher, cypher, node_codec, reading, row_codec
+from memsweep.store.falkor import care_cypher, cypher, reading, row_codec
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.row_codec import Row
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.file import portable, rows_sql
+from memsweep.store.things.memories import CHUNK, MEMORY
 
 _BATCH = 500
 _EITHER = ((True, ""), (False, "Trashed"))
@@ -30,11 +31,22 @@ _STATED = 128
 
 
 class CopyStep(NamedTuple):
-    """Rows of a file and what becomes of them; `query` may depend on a row."""
+    """Rows of a file that become nodes, or edges of a kind between nodes, with labels that may depend on the row."""
 
     rows: Iterator[Row]
     form: Callable[[Row], Row]
-    query: Callable[[Row], str]
+    labels: Callable[[Row], tuple[str, ...]]
+    kind: str = ""
+
+    def query(self, row: Row) -> str:
+        return added(self.kind, self.labels(row))
+
+
+def added(kind: str, labels: Sequence[str]) -> str:
+    """Return the step that makes a node with a label, or an edge of a kind between nodes with two."""
+    if not kind:
+        return of(care_cypher.ADD_NODE, label=labels[0])
+    return of(care_cypher.ADD_EDGE[kind], begin=labels[0], end=labels[1])
 
 
 def layout() -> str:
@@ -50,7 +62,7 @@ def load(graph: GraphHandle, db: apsw.Connection, progress: CopyProgress) -> boo
     for step, query, rows in _batches(db):
         if batches >= begun:
             _send(graph, batches, query, [step.form(row) for row in rows])
-            if query == _ADD_EMBEDDING:
+            if query == added("", ["Embedding"]):
                 vectors.catch_up(0)
         batches += 1
         progress.did(len(rows) if query not in _DERIVED else 0)
@@ -77,18 +89,25 @@ def _batches(db: apsw.Connection) -> Iterator[tuple[CopyStep, str, list[Row]]]:
                 yield step, query, batch
 
 
-def _steps(db: apsw.Connection) -> Iterator[CopyStep]:
+def parts(db: apsw.Connection, roots: Mapping[int, str]) -> Iterator[tuple[str, tuple[str, ...], Row]]:
+    """Return the nodes and edges of a file: kind, labels, and what one has. `roots` are paths of folders of code."""
+    for step in _steps(db, roots):
+        for row in step.rows:
+            yield step.kind, step.labels(row), step.form(row)
+
+
+def _steps(db: apsw.Connection, known_roots: Mapping[int, str] | None = None) -> Iterator[CopyStep]:
     roots = _Paths((root["id"], root["path"]) for root in portable.stream(db, rows_sql.select("code_root")))
+    roots.update(known_roots or {})
 
     def nodes(label: str, statement: str, form: Callable[[Row], Row]) -> CopyStep:
-        query = of(care_cypher.ADD_NODE, label=label)
-        return CopyStep(portable.stream(db, statement), form, lambda row: query)
+        return CopyStep(portable.stream(db, statement), form, lambda row: (label,))
 
     def in_root(row: Row) -> Row:
         return {**row, "root": roots[row["root"]]}
 
-    def in_root_by_key(row: Row) -> Row:
-        return _keyed(in_root(row))
+    def root(row: Row) -> Row:
+        return {**row_codec.to_node("code_root", row), "path": roots[row["id"]]}
 
     yield nodes("Thread", rows_sql.THREADS, dict)
     for live, prefix in _EITHER:
@@ -101,22 +120,18 @@ def _steps(db: apsw.Connection) -> Iterator[CopyStep]:
     yield nodes("Project", rows_sql.select("project"), _plain("project"))
     yield nodes("MergeMove", rows_sql.MERGE_MOVES, _move)
     yield nodes("Embedding", rows_sql.VECTORS, _plain("vector"))
-    yield nodes("CodeScope", rows_sql.select("code_scope"), in_root_by_key)
+    yield nodes("CodeScope", rows_sql.select("code_scope"), lambda row: _keyed(in_root(row)))
     yield nodes("CodeSkip", rows_sql.select("code_skip"), in_root)
-    for label, table in node_codec.SIMPLE.items():
+    for label, table in row_codec.SIMPLE.items():
         if label not in _SPECIAL:
-            yield nodes(label, rows_sql.select(table), _plain(table))
+            yield nodes(label, rows_sql.select(table), root if table == "code_root" else _plain(table))
     yield from _edges(db)
 
 
 def _edges(db: apsw.Connection) -> Iterator[CopyStep]:
-    def edges(kind: str, statement: str, ends: tuple[str, str], form: Callable[[Row], Row] = dict) -> CopyStep:
-        query = care_cypher.ADD_EDGE[kind]
-        return CopyStep(
-            portable.stream(db, statement),
-            form,
-            lambda row: of(query, begin=_label(ends[0], row), end=_label(ends[1], row)),
-        )
+    def edges(kind: str, statement: str, ends: tuple[str, str], form: Callable[[Row], Row] | None = None) -> CopyStep:
+        rows = portable.stream(db, statement)
+        return CopyStep(rows, form or _joined, lambda row: tuple(_label(end, row) for end in ends), kind)
 
     yield edges("HAS_CHUNK", rows_sql.OWNED, ("memory", "chunk"))
     for live, kind in ((True, "RELATED_TO"), (False, "WAS_RELATED_TO")):
@@ -135,23 +150,15 @@ _ENDS = {
     "subject": "Entity",
     "object": "Entity",
 }
-_ADD_EMBEDDING = of(care_cypher.ADD_NODE, label="Embedding")
 _SPECIAL = {"Project", "MergeMove", "Embedding"}
-_DERIVED = {of(care_cypher.ADD_NODE, label="SegmentLink")} | {  # what other rows speak of: no rows that are counted
-    of(care_cypher.ADD_EDGE["HAS_CHUNK"], begin=memory, end=chunk)
-    for memory in ("Memory", "TrashedMemory")
-    for chunk in ("Chunk", "TrashedChunk")
+_DERIVED = {added("", ["SegmentLink"])} | {  # what other rows speak of: no rows that are counted
+    added("HAS_CHUNK", (memory, chunk)) for memory in MEMORY.labels("any") for chunk in CHUNK.labels("any")
 }
 
 
 class _Paths(dict[int, str]):
     def __missing__(self, number: int) -> str:
         return f"/lost folder {number}"
-
-
-def added(edge: node_codec.NewEdge) -> str:
-    """The step that makes such an edge."""
-    return of(care_cypher.ADD_EDGE[edge.kind], begin=edge.labels[0], end=edge.labels[1])
 
 
 def _label(end: str, row: Row) -> str:
@@ -175,8 +182,13 @@ def _keyed(row: Row) -> Row:
     return {"key" if name == "id" else name: value for name, value in row.items()}
 
 
+def _joined(row: Row) -> Row:
+    """An edge as it is: where its ends are is no part of it."""
+    return {name: value for name, value in row.items() if not name.startswith("trashed_")}
+
+
 def _chunk(row: Row) -> Row:
-    return row_codec.chunk_node(row) | sought_by(terms_of(row["text"], row["words"]))
+    return row_codec.to_node("chunk", row) | sought_by(terms_of(row["text"], row["words"]))
 
 
 def _relation(row: Row) -> Row:

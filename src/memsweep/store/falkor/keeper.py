@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -31,7 +31,6 @@ from memsweep.store.falkor import (
     copying,
     cypher,
     gc_cypher,
-    node_codec,
     reading,
     structure,
     values,
@@ -58,49 +57,52 @@ _NAMED_BY = {it.label: it.known_by for it in TABLES.values() if it.label and it.
 _KEPT = {"AuditEvent"}
 Identity = tuple[Any, ...]
 Named = dict[tuple[str, Identity], tuple[str, Row]]
+"""Nodes with their labels, by what they are known by."""
+
+
+class GraphParts(NamedTuple):
+    """A whole graph: its nodes, and its edges with their labels by kind and content."""
+
+    nodes: Named
+    edges: dict[tuple[str, str], tuple[str, tuple[str, ...], Row]]
 
 
 def mend(tx: Transaction, cure: str, actor: str, now: datetime) -> tuple[str, ...]:
     """The ids of the memories and entities that are not as they were."""
     roots = reading.RootNumbers()
-    before = reading.dump(tx, roots)
-    paths = {number: path for path, number in roots.items()}
+    rows = reading.dump(tx, roots)
+    paths = {number: path for path, number in roots.items()}  # a folder that is known by a path is mended under it
     with (
         tempfile.TemporaryDirectory(prefix="memsweep-") as folder,
-        portable.file_of(Path(folder) / "workspace.db", before) as db,
+        portable.file_of(Path(folder) / "workspace.db", rows) as db,
         immediate(db),
     ):
+        was = _parts(db, paths)
         ids = cures.mend(db, cure, (), actor, now).ids
-        after = portable.rows_of(db)
-    write_difference(tx, before, after, paths)
+        write_difference(tx, was, _parts(db, paths))
     return ids
 
 
-def write_difference(
-    tx: Transaction, before: node_codec.Table, after: node_codec.Table, roots: Mapping[int, str]
-) -> None:
-    """Nodes get their labels first, then edges go and come; what leaves has lost its edges by then."""
-    was, will_be = (_named(node_codec.nodes(rows, _with_all(rows, roots))) for rows in (before, after))
-    _change_nodes(tx, was, will_be)
-    _do(tx, ((of(care_cypher.ADD_NODE, label=will_be[key][0]), will_be[key][1]) for key in will_be.keys() - was.keys()))
-    _change_edges(tx, list(node_codec.edges(before)), list(node_codec.edges(after)), was, will_be)
-    gone = [key for key in was if key not in will_be]
-    _do(tx, ((care_cypher.drop_node(was[key][0], _names(key[0])), {"at": _at(*key)}) for key in gone))
-
-
-def _with_all(rows: node_codec.Table, roots: Mapping[int, str]) -> dict[int, str]:
-    """The folder that is known by a path is mended under that path."""
-    return {row["id"]: row["path"] for row in rows["code_root"]} | dict(roots)
-
-
-def _named(nodes: Mapping[str, Iterable[Row]]) -> Named:
-    named: Named = {}
-    for label, listed in nodes.items():
-        family = label.removeprefix("Trashed")
-        if family not in _KEPT:
+def _parts(db: apsw.Connection, roots: Mapping[int, str]) -> GraphParts:
+    found = GraphParts({}, {})
+    for kind, labels, row in copying.parts(db, roots):
+        family = labels[0].removeprefix("Trashed")
+        if kind:
+            found.edges[kind, repr(row)] = kind, labels, row
+        elif family not in _KEPT:
             names = _NAMED_BY.get(family, ("key",))
-            named |= {(family, tuple(node[name] for name in names)): (label, node) for node in listed}
-    return named
+            found.nodes[family, tuple(row[name] for name in names)] = labels[0], row
+    return found
+
+
+def write_difference(tx: Transaction, was: GraphParts, will_be: GraphParts) -> None:
+    """Nodes get their labels first, then edges go and come; what leaves has lost its edges by then."""
+    had, wanted = was.nodes, will_be.nodes
+    _change_nodes(tx, had, wanted)
+    _do(tx, ((copying.added("", wanted[key][:1]), wanted[key][1]) for key in wanted.keys() - had.keys()))
+    _change_edges(tx, was, will_be)
+    gone = [key for key in had if key not in wanted]
+    _do(tx, ((care_cypher.drop_node(had[key][0], _names(key[0])), {"at": _at(*key)}) for key in gone))
 
 
 def _names(family: str) -> tuple[str, ...]:
@@ -122,30 +124,20 @@ def _change_nodes(tx: Transaction, was: Named, will_be: Named) -> None:
     _do(tx, steps)
 
 
-def _change_edges(
-    tx: Transaction,
-    before: Iterable[node_codec.NewEdge],
-    after: Iterable[node_codec.NewEdge],
-    was: Named,
-    will_be: Named,
-) -> None:
+def _change_edges(tx: Transaction, was: GraphParts, will_be: GraphParts) -> None:
     """An edge whose ends only changed their labels stays."""
-    had, wanted = _by_content(before), _by_content(after)
+    had, wanted = was.edges, will_be.edges
 
-    def label_now(edge: node_codec.NewEdge) -> str:
+    def label_now(kind: str, labels: tuple[str, ...], row: Row) -> str:
         """Of the node that an edge leads to, while edges are dropped."""
-        family = edge.labels[1].removeprefix("Trashed")
         names = {"HAS_CHUNK": "key", "MENTIONS": "entity", "SUPERSEDES": "old"}
-        key = (family, (edge.row.get(names.get(edge.kind, ""), 0),))
-        return will_be.get(key, was.get(key, (edge.labels[1], {})))[0]
+        key = (labels[1].removeprefix("Trashed"), (row.get(names.get(kind, ""), 0),))
+        return will_be.nodes.get(key, was.nodes.get(key, (labels[1], {})))[0]
 
     dropped = (had[key] for key in had.keys() - wanted.keys())
-    _do(tx, ((of(care_cypher.DROP_EDGE[edge.kind], end=label_now(edge)), edge.row) for edge in dropped))
-    _do(tx, ((copying.added(wanted[key]), wanted[key].row) for key in wanted.keys() - had.keys()))
-
-
-def _by_content(edges: Iterable[node_codec.NewEdge]) -> dict[tuple[str, str], node_codec.NewEdge]:
-    return {(edge.kind, repr(edge.row)): edge for edge in edges}
+    _do(tx, ((of(care_cypher.DROP_EDGE[edge[0]], end=label_now(*edge)), edge[2]) for edge in dropped))
+    made = (wanted[key] for key in wanted.keys() - had.keys())
+    _do(tx, ((copying.added(kind, labels), row) for kind, labels, row in made))
 
 
 def _do(tx: Transaction, steps: Iterable[tuple[str, Row]]) -> None:

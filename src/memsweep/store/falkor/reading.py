@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memsweep.store.falkor import care_cypher, gc_cypher, row_codec
-from memsweep.store.falkor.node_codec import SIMPLE
-from memsweep.store.falkor.row_codec import Row, Rows
+from memsweep.store.falkor.row_codec import SIMPLE, Row, Rows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
 _PAGE = 1000

@@ -18,6 +18,9 @@ from memsweep.store.things.every import TABLES
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 
+_OWN_FORM = {"meta", "thread", "code_scope", "code_file", "code_skip", "segment_link"}
+SIMPLE = {it.label: it.table for it in TABLES.values() if it.label and not it.bins and it.table not in _OWN_FORM}
+"""The tables whose rows are nodes with the same columns."""
 _LISTS = {"tags", "refs", "chunks"}
 META = {"workspace": "name", "model": "model", "created_at": "created_at", "description": "description"}
 
@@ -74,10 +77,6 @@ def memory_node(row: Mapping[str, Any], file: Mapping[str, Any] | None, roots: M
     if file is None:
         return node
     return {**to_node("code_file", file), **node, "root": roots[file["root"]]}
-
-
-def chunk_node(row: Mapping[str, Any]) -> Row:
-    return to_node("chunk", row)
 
 
 def segment_rows(node: Mapping[str, Any]) -> tuple[Row, list[Row]]:
