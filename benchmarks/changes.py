@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from memsweep.code.languages import language_by_name
-from memsweep.code.scope import DEFAULT_MAX_FILE_SIZE
+from memsweep.code.request import DEFAULT_MAX_FILE_SIZE
 from memsweep.model.roles import is_test_path
 
 MOST_ANSWERS = 5

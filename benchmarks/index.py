@@ -26,7 +26,7 @@ from typing import Any
 
 from common import Figure, at_least, at_most, show_figures, write_json
 from memsweep.code.exclude import MACHINE_MADE_FOLDERS
-from memsweep.code.scope import DEFAULT_MAX_FILE_SIZE
+from memsweep.code.request import DEFAULT_MAX_FILE_SIZE
 
 REPEAT = 3
 COPIES = 4

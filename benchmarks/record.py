@@ -17,8 +17,8 @@ from typing import Any
 
 SOURCES = Path(__file__).parents[1] / "src" / "memsweep"
 POLICY = (
-    *(f"context/{name}.py" for name in ("beside", "engine", "heap", "information", "plan", "reading")),
-    *(f"context/{name}.py" for name in ("recalling", "references", "roots", "score", "stash", "step")),
+    *(f"context/{name}.py" for name in ("beside", "engine", "heap", "plan", "reading")),
+    *(f"context/{name}.py" for name in ("recalling", "references", "roots", "stash", "step")),
     *(f"context/{name}.py" for name in ("steps", "supersede", "weights")),
     *("model/segment.py", "model/tokens.py"),
 )

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.adopt import codec
-from memsweep.adopt.changing import way_back
+from memsweep.adopt import vault
 from memsweep.adopt.clients import CLIENTS, checked_place, is_slug_of, slug
 from memsweep.adopt.mirror import Mirror, SeenFile, lost_files, observed, our_changes, purged
 from memsweep.adopt.notes import (
@@ -20,6 +19,7 @@ from memsweep.adopt.notes import (
     read_note,
     text_of,
 )
+from memsweep.adopt.writing import way_back
 from memsweep.errors import BadInput
 from memsweep.model.adopt import ABSENT, ClientReceipt, FileChange, NotePlace, digest_of
 
@@ -99,7 +99,7 @@ def test_every_content_that_was_seen_is_in_the_mirror_and_what_went_is_lost(disk
     there = {digest_of(data) for data in (disks[-1] if disks else {}).values()}
     lost = lost_files(mirror)
     assert {each.digest for each in lost}.isdisjoint(there)
-    assert codec.read_mirror(codec.mirror_text(mirror)) == mirror
+    assert vault.read_mirror(vault.mirror_text(mirror)) == mirror
     left, _ = purged(mirror, datetime.max.replace(tzinfo=UTC))
     assert left.digests == there, "only what is there stays"
 
@@ -115,7 +115,7 @@ def test_a_receipt_explains_its_changes_and_leads_back(before, after):
     assert conflicts == []
     assert {each.place: each.after for each in back} == {each.place: each.before for each in changes}
     assert set(our_changes([receipt])) == set(changes)
-    assert codec.read_receipt(codec.receipt_text(receipt)) == receipt
+    assert vault.read_receipt(vault.receipt_text(receipt)) == receipt
 
 
 @pytest.mark.parametrize("name", ["../x", "/x", "a/../b", "", ".", "a//b", "a\0b", ".."])

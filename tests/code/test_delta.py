@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from memsweep.code.delta import Delta, RecordedFile, compare, refusal, settle
 from memsweep.code.fingerprint import SECOND_NS, Fingerprint, Stamp, Unreadable
 from memsweep.code.languages import language_by_name
-from memsweep.code.scope import Scope
+from memsweep.code.request import Scope
 from memsweep.code.walk import Present, Seen
 
 LONG_AGO = 1_700_000_000 * SECOND_NS + 1

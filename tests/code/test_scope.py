@@ -2,8 +2,7 @@
 
 import pytest
 
-from memsweep.code.request import make_scope
-from memsweep.code.scope import Scope
+from memsweep.code.request import Scope, make_scope
 from memsweep.errors import BadInput
 from memsweep.model.roles import is_test_path
 

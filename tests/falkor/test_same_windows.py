@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memsweep.collector import collect
 from memsweep.collector import purge as purging
-from memsweep.context.dependencies import window_dependencies
+from memsweep.context.counting import window_dependencies
 from memsweep.context.service import ContextWindow
 from memsweep.model.plan import Operation
 from memsweep.model.segment import ContextSegment

@@ -30,7 +30,7 @@ from memsweep.errors import MemsweepError
 from memsweep.hooks.event import edited_files, read_event
 from memsweep.hooks.prompting import asked
 from memsweep.model.checks import MAX_ITEMS, MOST_BYTES, MOST_OTHER_BYTES, within_limits
-from memsweep.project.file import read_project_file
+from memsweep.project.locate import read_project_file
 from memsweep.server.app import tool_rows
 from memsweep.server.envelope import read_line
 from tests.growth.inputs import FULL_OF, grows, text_of

@@ -31,8 +31,7 @@ GUARDED = {
     "forking.py": {"os.register_at_fork"},  # hasattr
     "deadline.py": {"signal.SIGALRM", "signal.alarm"},  # hasattr
     "hooks/sockets.py": {"os.geteuid", "socket.AF_UNIX", "socket.SO_PEERCRED"},  # is_offered, hasattr
-    "project/file.py": {"os.getuid"},  # hasattr
-    "project/locate.py": {"fcntl"},  # sys.platform
+    "project/locate.py": {"fcntl", "os.getuid"},  # sys.platform, hasattr
     "server/front.py": {
         *("fcntl", "select.PIPE_BUF", "termios"),  # sys.platform, is_watchable
         *("select.POLLIN", "select.POLLOUT", "select.poll"),  # is_watchable

@@ -17,7 +17,7 @@ PURE = re.compile(
     r"|server/schema\.py|collector/(planner|roots|strategies/.*)\.py"
     r"|graph/(batch|validate|building|exchange/.*)\.py|context/(?!(service|receipts|counting)\.py).*"
     r"|adopt/(clients|notes|dead|stranded|changing|mirror|codec|restoring)\.py"
-    r"|schedule/(cron|runs)\.py|code/(scope|delta|chunk|compose|symbols)\.py|care/invariants\.py"
+    r"|schedule/(cron|runs)\.py|code/(delta|chunk|symbols)\.py|care/invariants\.py"
 )
 IMPURE_MODULES = {"os", "time", "random", "secrets", "socket", "subprocess", "pathlib", "apsw", "httpx", "threading"}
 IMPURE_CALLS = {"now", "today", "utcnow", "open", "print", "input"}

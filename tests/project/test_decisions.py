@@ -11,7 +11,7 @@ import pytest
 from memsweep.app import App
 from memsweep.errors import BadInput, BadSetting, Conflict, NotFound, Unconfirmed, UnknownWorkspace
 from memsweep.model.search import Page
-from memsweep.project.file import read_project_file
+from memsweep.project.locate import read_project_file
 from memsweep.report import memory as report
 from memsweep.report import place as words
 from tests.project.conftest import repository

@@ -7,7 +7,6 @@ from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from memsweep.adopt.changing import Write, ordered, refuse_large, selected, way_back, writes_back_to, writes_of
 from memsweep.adopt.clients import AdoptClient
 from memsweep.adopt.dead import find_dead, is_note
 from memsweep.adopt.mirror import Mirror, SeenFile, purged, with_caught
@@ -25,7 +24,17 @@ from memsweep.adopt.reading import (
     still_lost,
 )
 from memsweep.adopt.vault import Vault
-from memsweep.adopt.writing import WriteRefused, change_file
+from memsweep.adopt.writing import (
+    Write,
+    WriteRefused,
+    change_file,
+    ordered,
+    refuse_large,
+    selected,
+    way_back,
+    writes_back_to,
+    writes_of,
+)
 from memsweep.errors import BadInput, Conflict, MemsweepError, NotFound
 from memsweep.model.adopt import (
     ABSENT,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,11 +12,10 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from memsweep.care.backup import backup
 from memsweep.errors import Conflict
-from memsweep.model.care import Restored, RestoreRequest
+from memsweep.model.care import Backup, Restored, RestoreRequest
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.drafts import plain_refusals
+from memsweep.store.drafts import draft_of, plain_refusals
 from memsweep.store.ports.care import HomeKeeper, Keeper
 
 
@@ -68,3 +68,19 @@ def kept_folder(above: Path, *named: str) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
     finally:
         lock.release()
+
+
+def backup(
+    keeper: Keeper,
+    path: str | os.PathLike[str],
+    *,
+    version: str,
+    clock: Callable[[], datetime],
+    force: bool = False,
+    progress: CopyProgress | None = None,
+) -> Backup:
+    """Written whole or not at all; a file that is there is kept unless `force`."""
+    target = Path(path).absolute()
+    with draft_of(target, replace=force) as draft:
+        seal = keeper.copy(draft, target, version, clock(), progress)
+    return Backup(str(target), target.stat().st_size, seal)

@@ -15,8 +15,7 @@ from typer import Option
 from memsweep.app import App
 from memsweep.cli.door import InWorkspace, Json, Yes, harmless, show_json, with_app
 from memsweep.clients import apply, plugin
-from memsweep.clients.plan import ConfigChange, State, find_clients, plan_entry
-from memsweep.clients.server_entry import server_entry, this_machine
+from memsweep.clients.plan import ConfigChange, State, find_clients, plan_entry, server_entry, this_machine
 from memsweep.clients.table import Client
 from memsweep.errors import INSTALL, BadInput, Conflict
 from memsweep.model.text import counted

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import os
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,11 @@ from typing import Any, Literal
 
 from memsweep.clients import editing
 from memsweep.clients.editing import CannotEdit
-from memsweep.clients.table import CLIENTS, Client, Platform, folders
+from memsweep.clients.table import CLIENTS, PLATFORMS, Client, Platform, folders
 from memsweep.errors import BadInput
 from memsweep.regular import read_regular
 from memsweep.secrets.find import redacted
+from memsweep.settings.load import client_variables, kept_for_servers
 
 NAME = "memsweep"
 _LONGEST = 64 * 1024**2
@@ -126,3 +128,20 @@ def _why(error: Exception) -> str:
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8"
     return getattr(error, "strerror", None) or str(error)
+
+
+def this_machine() -> Machine:
+    platform: Platform = next((each for each in PLATFORMS if sys.platform.startswith(each)), "linux")
+    return Machine(platform, Path.home(), client_variables())
+
+
+def server_entry() -> dict[str, Any]:
+    """The program of this installation by its whole path: a client may have another PATH than the shell."""
+    script = Path(sys.executable).with_name("memsweep.exe" if sys.platform == "win32" else "memsweep")
+    if os.access(script, os.X_OK):
+        command, arguments = str(script), ["serve"]
+    else:
+        command, arguments = sys.executable, ["-P", "-m", "memsweep", "serve"]
+    entry: dict[str, Any] = {"command": command, "args": arguments}
+    variables = kept_for_servers()
+    return {**entry, "env": variables} if variables else entry

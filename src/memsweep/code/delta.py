@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from memsweep.code.fingerprint import Fingerprint, Unreadable
 from memsweep.code.languages import language_by_name
-from memsweep.code.scope import Scope
+from memsweep.code.request import Scope
 from memsweep.code.walk import Present, Seen
 from memsweep.errors import BadInput
 from memsweep.model.text import counted

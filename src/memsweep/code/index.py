@@ -16,15 +16,15 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from memsweep.code.compose import links_of, names_in, pieces, symbols_of, words_of
+from memsweep.code.chunk import links_of, names_in, pieces, symbols_of, words_of
 from memsweep.code.delta import Delta, RecordedFile, Same, compare, refusal, settle
 from memsweep.code.exclude import Exclusions, is_minified
 from memsweep.code.fingerprint import Fingerprint, Stamp, Unreadable, read_file
 from memsweep.code.languages import detect
 from memsweep.code.overlap import Overlap, known_files
 from memsweep.code.parse import has_grammar
+from memsweep.code.request import Scope
 from memsweep.code.sandbox import Sandbox
-from memsweep.code.scope import Scope
 from memsweep.code.symbols import Parsed
 from memsweep.code.walk import Seen, walk
 from memsweep.embed.protocol import Embedder, quantise

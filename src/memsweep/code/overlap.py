@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from memsweep.code.languages import language_by_name
-from memsweep.code.scope import Scope
+from memsweep.code.request import Scope
 from memsweep.code.walk import Seen
 from memsweep.model.code import LISTED, HandOver, KnownFile, Listing, is_within, path_within
 from memsweep.store.protocol import Store

@@ -16,7 +16,7 @@ from memsweep.code.exclude import Exclusions, has_machine_made_name
 from memsweep.code.fingerprint import Stamp, stamp_of
 from memsweep.code.languages import language_by_first_line, language_by_name
 from memsweep.code.listing import GIT_ENTRY, list_files
-from memsweep.code.scope import Scope
+from memsweep.code.request import Scope
 from memsweep.regular import read_start
 
 RootState = Literal["ok", "missing", "not_a_folder", "unreadable", "replaced"]

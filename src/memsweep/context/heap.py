@@ -11,9 +11,9 @@ from itertools import islice
 
 from memsweep.context import choosing, recalling, steps
 from memsweep.context.engine import Analysis, GCEngine
-from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan
 from memsweep.context.policy import Policy
+from memsweep.context.reading import Lexicon
 from memsweep.context.references import WeakLinks
 from memsweep.context.roots import Focus
 from memsweep.context.stash import StashHit, StashIndex

@@ -20,7 +20,7 @@ from memsweep.context.forms import (
     without_empty_texts,
 )
 from memsweep.context.plan import plan_to_free
-from memsweep.context.reads import place_in_file
+from memsweep.context.references import place_in_file
 from memsweep.context.roots import Focus
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment, PruningCandidate, Role

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import timedelta
 from typing import Any
 
-from memsweep.context.reads import plain_path
+from memsweep.context.references import plain_path
 from memsweep.context.roots import Focus
 from memsweep.context.segment import read_pair, read_texts
 from memsweep.context.step import Limits

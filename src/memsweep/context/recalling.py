@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Protocol
 
 from memsweep.context.choosing import KnownSegments, unknown
-from memsweep.context.information import Lexicon
+from memsweep.context.reading import Lexicon
 from memsweep.context.stash import NEIGHBOURS, Offer, fill_budget, spread_to_neighbours
 from memsweep.model.segment import ContextSegment
 from memsweep.model.window import StoredSegment

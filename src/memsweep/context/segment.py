@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
-from memsweep.context.reads import plain_path
+from memsweep.context.references import plain_path
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment
 from memsweep.model.text import clipped

@@ -10,12 +10,11 @@ from functools import partial
 from typing import Any, Generic
 
 from memsweep.context import choosing, recalling, steps
-from memsweep.context.counting import Counter
-from memsweep.context.dependencies import WindowDependencies
+from memsweep.context.counting import Counter, WindowDependencies
 from memsweep.context.engine import Analysis, GCEngine, require_unique
-from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import CONFIGURABLE, Policy, check_storable, policy_of, updated_focus, weights_with
+from memsweep.context.reading import Lexicon
 from memsweep.context.receipts import Acting, compaction_notes, load_plan, save_analysis, take_out, take_out_compacted
 from memsweep.context.roots import Roots, hard_reason
 from memsweep.context.segment import segment_from_dict

@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import Literal, TypeVar
 
 from memsweep.context.beside import bound_by, companions, settled
-from memsweep.context.engine import GCEngine
-from memsweep.context.information import Lexicon
+from memsweep.context.engine import GCEngine, score_parts
 from memsweep.context.plan import prune_order
+from memsweep.context.reading import Lexicon
 from memsweep.context.references import WeakLinks
 from memsweep.context.roots import Focus, hard_reason, soft_reason, user_ends
-from memsweep.context.score import score_parts
 from memsweep.context.supersede import find_replacements
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment, Generation, PruningCandidate

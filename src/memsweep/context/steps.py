@@ -10,9 +10,9 @@ from typing import Literal, Protocol
 from memsweep.context import choosing
 from memsweep.context.beside import bound_by
 from memsweep.context.engine import Analysis, GCEngine
-from memsweep.context.information import Lexicon
 from memsweep.context.plan import PruningPlan, plan_to_free
 from memsweep.context.policy import Policy
+from memsweep.context.reading import Lexicon
 from memsweep.context.references import WeakLinks
 from memsweep.context.step import choose_batch, due, judge_few, next_full, survived, to_examine
 from memsweep.context.supersede import is_output

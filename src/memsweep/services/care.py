@@ -83,7 +83,7 @@ class CareService(Generic[Mode]):
     def backup(self, path: str | os.PathLike[str], *, force: bool = False) -> Backup:
         """Copy the workspace as it is now to a file, with its trash, plans, receipts and audit log."""
         from memsweep import __version__
-        from memsweep.care.backup import backup
+        from memsweep.care.copy import backup
 
         store, access = self._access.store, self._access
         made = backup(store.keeper, path, version=__version__, clock=access.clock, force=force)

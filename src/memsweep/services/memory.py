@@ -271,7 +271,7 @@ class BaseMemory(Generic[Mode]):
 
     def context(self, project_id: str = DEFAULT_PROJECT) -> ContextWindow[Mode]:
         """One context window of the workspace; nothing is read yet, and the first segment makes it."""
-        from memsweep.context.dependencies import window_dependencies
+        from memsweep.context.counting import window_dependencies
         from memsweep.context.service import ContextWindow
 
         access = self._access

@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from memsweep.context.forms import MessagePiece, Turn
-from memsweep.context.reads import place_in_file
+from memsweep.context.references import place_in_file
 from memsweep.context.segment import segment_from_dict
 from memsweep.errors import BadInput
 from memsweep.model.segment import ContextSegment
