@@ -86,7 +86,12 @@ def _look() -> None:
     while True:
         time.sleep(_LOOK_SECONDS)
         for thread, call in list(_calls.items()):
-            if time.clock_gettime(call.clock) > call.ends_at:
+            try:
+                is_over = time.clock_gettime(call.clock) > call.ends_at
+            except OSError:  # the thread is not in this process: it has forked
+                _calls.pop(thread, None)
+                continue
+            if is_over:
                 _end(thread, call)
 
 
@@ -96,7 +101,7 @@ def _end(thread: int, call: _Call) -> None:
     sys.setswitchinterval(10)  # it stays where it is, as long as this takes
     try:
         frame = sys._current_frames().get(thread)
-        if _calls.get(thread) is call and _may_end(frame):
+        if frame is not None and _calls.get(thread) is call and _may_end(frame):
             call.is_told = True
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Over))
     finally:

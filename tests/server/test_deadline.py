@@ -1,5 +1,7 @@
 """What is looked at for a question, and what a resource shows, has the time of a call like the call itself."""
 
+import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
@@ -73,3 +75,31 @@ def test_what_it_had_begun_is_taken_back_and_nothing_stays_locked(app: App) -> N
         change()
     assert memory.sweep.tombstones() == []
     assert memory.remember("The harbour closes at dusk.").memory_id
+
+
+def test_a_child_that_was_forked_beside_a_call_has_calls_of_its_own() -> None:
+    with deadline.at_most(60):
+        pass
+    begun, ended = threading.Event(), threading.Event()
+
+    def wait() -> None:
+        with deadline.at_most(60):
+            begun.set()
+            ended.wait(30)
+
+    other = threading.Thread(target=wait)
+    other.start()
+    begun.wait(30)
+    child = os.fork()
+    if child == 0:
+        try:
+            with deadline.at_most(2.0):
+                spin()
+        except StoreBusy:
+            os._exit(7)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    ended.set()
+    other.join()
+    assert os.waitstatus_to_exitcode(status) == 7
