@@ -93,17 +93,22 @@ class SqliteEngine(Engine):
 
     def change(self, *changes: Change, event: AuditEvent | None = None) -> bool:
         """Whoever deletes a workspace, or brings it back, notes first what is to be done to its file."""
-        with self._intents.owner() if event else contextlib.nullcontext("") as owner:
-            with self._registry.writing() as db:
-                if not write(db, changes):
-                    return False
-                files = [becomes.file for _, becomes in changes] if event else []
+        try:
+            with self._intents.owner() if event else contextlib.nullcontext("") as owner:
+                with self._registry.writing() as db:
+                    if not write(db, changes):
+                        return False
+                    files = [becomes.file for _, becomes in changes] if event else []
+                    for file in files:
+                        self._intents.note(db, file, MARK, owner)
+                        self._intents.note_event(db, file, event)
                 for file in files:
-                    self._intents.note(db, file, MARK, owner)
-                    self._intents.note_event(db, file, event)
-            for file in files:
-                with contextlib.suppress(StoreError):  # it is done already; the next start tries again
-                    self._intents.settle(file)
+                    with contextlib.suppress(StoreError):  # it is done already; the next start tries again
+                        self._intents.settle(file)
+        except StoreError as error:
+            if isinstance(error.__cause__, apsw.ConstraintError):  # another one has the name
+                return False
+            raise
         if any("description" in changed(*each) for each in changes if each[0] is not None):
             with self._registry.connection() as db:
                 db.execute(registry_sql.WIPE)  # what was there before is not in the log either
@@ -206,24 +211,16 @@ class SqliteEngine(Engine):
             registry.execute(registry_sql.ADOPT_WORKSPACE, entry)
 
 
-_ENDED = {WorkspaceRow: "deleted_at", TokenRow: "revoked_at"}
-"""A name is in use until its row has ended."""
 _KNOWN_BY = {WorkspaceRow: "file", TokenRow: "digest"}
 
 
 def write(db: apsw.Connection, changes: Sequence[Change]) -> bool:
-    """Change rows of the registry, inside of a transaction; False before anything is written if that cannot be."""
-    rows, replaced = SqliteRows(db), {was for was, _ in changes if was is not None}
+    """Change rows of the registry, inside of a transaction; False before anything is written if one has changed."""
+    rows = SqliteRows(db)
     for was, becomes in changes:
         row = type(becomes)
-        if was is not None:
-            conditions = _as_it_is(was, {_KNOWN_BY[row], *changed(was, becomes)})
-            if not rows.find(row, *conditions):
-                return False
-        if getattr(becomes, _ENDED[row]) is None:
-            others = rows.find(row, ("name", "=", becomes.name), (_ENDED[row], "null", None))
-            if not replaced.issuperset(others):
-                return False
+        if was is not None and not rows.find(row, *_as_it_is(was, {_KNOWN_BY[row], *changed(was, becomes)})):
+            return False
     for was, becomes in changes:
         if was is None:
             rows.add([becomes])
