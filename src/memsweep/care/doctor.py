@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.care.invariants import CURES, HOME_CURES, cure_of
@@ -15,9 +16,14 @@ from memsweep.model.audit import AuditEvent, AuditQuery
 from memsweep.model.care import Checkup, Finding
 from memsweep.model.graph_rows import Mention
 from memsweep.model.memory import CODE_SOURCE, NewPiece
+from memsweep.model.revision import Piece
 from memsweep.model.text import FindNames, name_key
+from memsweep.model.workspace import model_text
 from memsweep.store.ports.care import HomeKeeper
 from memsweep.store.protocol import Store
+from memsweep.store.refusals import is_first_model
+from memsweep.store.rows import RowReads, Values
+from memsweep.store.things.memories import ChunkRow, MemoryRow, VectorRow
 
 if TYPE_CHECKING:
     from memsweep.store.changes import WorkspaceReads
@@ -113,35 +119,71 @@ def _cure(tools: DoctorDependencies, cure: str, found: Sequence[Finding]) -> tup
 
 
 def _cut(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
-    """Chunks for memories that lost theirs; the next cures give them vectors and words."""
-    keeper, cut = tools.store().keeper, tools.cut
-    chunks = {key: cut(text) for key, text in keeper.chunkless()}
-    keeper.add_chunks(chunks, found, actor=tools.actor, now=tools.clock())
+    """Chunks for memories that lost theirs; the next cures give them vectors. The next index run reads code anew."""
+    with tools.store().collector.changing() as tx:
+        live, cut = tx.rows.ask(Values(MemoryRow, ("key",)), Values(ChunkRow, ("memory",), bin="any", distinct=True))
+        lost = tx.texts.at({key for (key,) in live} - {key for (key,) in cut}).values()
+        memories = [memory for memory in lost if memory.text.strip()]
+        for memory in memories:
+            cut_anew = tools.cut(memory.text)
+            pieces = [Piece(new.id, new.text, new.start, new.first_line, new.last_line, b"") for new in cut_anew]
+            stream = -memory.key if len(pieces) > 1 else None
+            places = [(stream, None if stream is None else number) for number in range(len(pieces))]
+            tx.texts.add_chunks(memory, pieces, places)
+        tx.texts.read_again([memory.key for memory in memories if memory.source == CODE_SOURCE])
+        tx.audit(_event(tools, "chunks", found, [memory.id for memory in memories]))
     return []
 
 
 def _embed(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
-    keeper, embedder = tools.store().keeper, tools.embedder()
-    chunks = keeper.unfit_chunks()
-    vectors: list[bytes] = []
-    for start in range(0, len(chunks), _BATCH):
-        vectors += quantise(embedder.embed([text for _, text in chunks[start : start + _BATCH]]))
-    made = zip((key for key, _ in chunks), vectors, strict=True)
-    keeper.fit_vectors(made, embedder.model, found, actor=tools.actor, now=tools.clock())
-    return []
+    store, embedder = tools.store(), tools.embedder()
+    texts = _without_vector(store.rows, embedder.model.dimension)
+    vectors: dict[int, bytes] = {}
+    for keys in _batches(texts):
+        vectors |= zip(keys, quantise(embedder.embed([texts[key] for key in keys])), strict=True)
+    with store.collector.changing() as tx:
+        if is_first_model(tx.texts.model(), embedder.model):
+            tx.rows.tell(model=model_text(embedder.model))
+        (there,) = tx.rows.ask(Values(ChunkRow, ("key",), (("key", "in", vectors),), "any"))
+        made = [VectorRow(key, vectors[key]) for (key,) in sorted(there)]
+        tx.rows.free(VectorRow, ("key", "in", [row.key for row in made]))
+        tx.rows.add(made)
+        tx.audit(_event(tools, "embed", found))
+    # what searches go by is made of these
+    return store.keeper.repair("vector_files", (), actor=tools.actor, now=tools.clock())
+
+
+def _without_vector(rows: RowReads, dimension: int) -> dict[int, str]:
+    """Return the texts of chunks that have no vector, or one of another dimension."""
+    (every,) = rows.ask(Values(ChunkRow, ("key",), bin="any"))
+    found: dict[int, str] = {}
+    for keys in _batches([key for (key,) in every]):
+        fit = {row.key for row in rows.find(VectorRow, ("key", "in", keys)) if len(row.data) == dimension}
+        (texts,) = rows.ask(Values(ChunkRow, ("key", "text"), (("key", "in", {*keys} - fit),), "any"))
+        found |= dict(map(tuple, texts))
+    return found
+
+
+def _batches(keys: Iterable[int]) -> Iterator[list[int]]:
+    left = iter(keys)
+    while batch := [*islice(left, _BATCH)]:
+        yield batch
+
+
+def _event(tools: DoctorDependencies, cure: str, found: Sequence[Finding], ids: Iterable[str] = ()) -> AuditEvent:
+    counts = {each.invariant: each.count for each in found}
+    return AuditEvent(tools.clock(), tools.actor, "repair", cure, counts, ids=tuple(ids))
 
 
 def _mention(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
     """Add the mentions that the text gives; other mentions may have been passed by a caller, and stay."""
     store = tools.store()
     lost = _unmentioned(tools, store)
-    counts = {each.invariant: each.count for each in found}
     with store.collector.changing() as tx:
         live = {key for key, row in tx.entities.at({each.entity for each in lost}).items() if row.trash is None}
         there = sorted(each for each in lost if each.entity in live)
         tx.mentions.add([Mention(each.chunk, each.entity) for each in there], {})
-        ids = tuple(dict.fromkeys(each.memory_id for each in there))
-        tx.audit(AuditEvent(tools.clock(), tools.actor, "repair", "names", counts, ids=ids))
+        tx.audit(_event(tools, "names", found, dict.fromkeys(each.memory_id for each in there)))
     return []
 
 

@@ -89,7 +89,7 @@ class Texts:
             ]
         )
         made = list(zip(keys, pieces, strict=True))
-        self._rows.add([VectorRow(key, piece.vector) for key, piece in made])
+        self._rows.add([VectorRow(key, piece.vector) for key, piece in made if piece.vector])
         mentions = [OwnedMention(key, *mention) for key, piece in made for mention in piece.mentions]
         self._rows.put(mentions, replace=False, live=("chunk",) if memory.trash is None else ())
         return list(keys)

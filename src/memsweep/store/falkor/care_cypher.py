@@ -57,15 +57,7 @@ SET_LINK = """
     SET s.at = row.at, s.origins = row.origins"""
 PUT_META = "MATCH (w:Workspace) SET w += $meta"
 
-CHUNKLESS = """
-    MATCH (m:Memory) OPTIONAL MATCH (m)-[h:HAS_CHUNK]->() WITH m, h WHERE h IS NULL
-    RETURN m.key, m.text, m.id ORDER BY m.key"""
-READ_ANEW = "MATCH (m:Memory {ref: toString(row)}) WHERE m.path IS NOT NULL SET m.digest = ''"
-UNFIT = """
-    MATCH (c:{label}) OPTIONAL MATCH (e:Embedding {{ref: toString(c.key)}}) WITH c, e
-    WHERE e IS NULL OR size(e.data) <> $length RETURN c.key, c.text ORDER BY c.key"""
 EMBEDDING_KEYS = "MATCH (e:Embedding) RETURN e.key"
-FIT_EMBEDDING = "MERGE (e:Embedding {ref: toString(row.key)}) SET e.key = row.key, e.data = row.data"
 
 
 # the full text and the indexes

@@ -21,9 +21,8 @@ import apsw
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
-from memsweep.model.memory import NewPiece
 from memsweep.model.times import to_micros
-from memsweep.model.workspace import EmbeddingModel, model_from
+from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.audit_rows import log
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import (
@@ -34,7 +33,6 @@ from memsweep.store.falkor import (
     reading,
     structure,
     values,
-    writing,
 )
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.reading import Extent, GraphReader, extent
@@ -326,41 +324,6 @@ class FalkorKeeper(FalkorReembedding):
 
     def explain(self) -> StoreCorrupt | None:
         return values.explain(self._graph)
-
-    def chunkless(self) -> list[tuple[int, str]]:
-        return [(key, text) for key, text, _ in self._graph.ask(care_cypher.CHUNKLESS) if text.strip()]
-
-    def add_chunks(
-        self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
-    ) -> None:
-        with self._graph.writing() as tx:
-            left = {key: uid for key, _, uid in tx.ask(care_cypher.CHUNKLESS) if key in chunks}
-            for key in left:
-                writing.add_pieces(tx, key, chunks[key])
-            tx.do(care_cypher.READ_ANEW, list(left))
-            log(FalkorRows(tx), repaired("chunks", found, actor, now, tuple(left.values())))
-
-    def unfit_chunks(self) -> list[tuple[int, str]]:
-        model = model_from(self._graph.meta().get("model"))
-        length = len(writing.encoded(bytes(model.dimension))) if model else 0
-        asked = ((care_cypher.of(care_cypher.UNFIT, label=label), {"length": length}) for label in _LABELS)
-        return [(key, text) for rows in self._graph.ask_all(*asked) for key, text in rows]
-
-    def fit_vectors(
-        self,
-        vectors: Iterable[tuple[int, bytes]],
-        model: EmbeddingModel,
-        found: Sequence[Finding],
-        *,
-        actor: str,
-        now: datetime,
-    ) -> None:
-        self._vectors.forget(self._graph.meta()["generation"])
-        with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
-            writing.claim_model(tx, model)
-            rows = [{"key": key, "data": writing.encoded(data)} for key, data in vectors]
-            tx.do(care_cypher.FIT_EMBEDDING, rows)
-            log(FalkorRows(tx), repaired("embed", found, actor, now))
 
     def compact(self) -> Compaction:
         """The server gives back what it can; there is no file of ours to shrink."""

@@ -183,12 +183,6 @@ def _chunk_rows(
     ]
 
 
-def add_pieces(tx: Transaction, memory: int, pieces: Sequence[NewPiece]) -> None:
-    """Chunks of a memory that has none, without their vectors."""
-    stream = -memory if len(pieces) > 1 else None
-    tx.do(cypher.ADD_CHUNK, _chunk_rows(tx, memory, pieces, stream))
-
-
 def _thread(tx: Transaction, thread_id: str | None, places: int) -> tuple[int | None, int]:
     """The key of a thread, made if it is new, and the place that comes next in it."""
     if thread_id is None:

@@ -403,15 +403,6 @@ TEXTS = """
     where source <> 'code_indexer' and not exists (select 1 from code_file where code_file.memory = memory.id)"""
 UNUSED_PLANS = "select id, uid, digest from plan where receipt is null order by id"
 DROP_PLAN = ("delete from plan_item where plan = ?", "delete from plan where id = ?")
-CHUNKLESS = f"select id, cast(text as blob) from memory where {_IS_CHUNKLESS} and {_HAS_TEXT} order by id"
-IS_CHUNKLESS = f"select exists (select 1 from memory where id = ? and {_IS_CHUNKLESS})"
-READ_ANEW = "update code_file set digest = '' where memory = ?"
-UNFIT_CHUNKS = f"""
-    select chunk.id, cast(chunk.text as blob) from chunk left join vector on vector.chunk = chunk.id
-    where vector.chunk is null or length(data) <> {_DIMENSION} order by chunk.id"""
-FIT_VECTOR = """
-    insert into vector (chunk, data) select id, ? from chunk where id = ?
-    on conflict (chunk) do update set data = excluded.data"""
 
 # structure
 STRUCTURE = """

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Restored, RestoreRequest, Seal
-from memsweep.model.memory import EmbeddingModel, NewPiece
+from memsweep.model.memory import EmbeddingModel
 from memsweep.store.copy_progress import CopyProgress
 
 Embed = Callable[[Sequence[str]], list[bytes]]
@@ -41,27 +41,6 @@ class Keeper(Protocol):
 
     def explain(self) -> StoreCorrupt | None:
         """Return the damage, if that may be why something failed that should not fail."""
-
-    def chunkless(self) -> list[tuple[int, str]]:
-        """Live memories that have text and no chunks: their keys and texts."""
-
-    def add_chunks(
-        self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
-    ) -> None:
-        """Chunks for memories that have none, without vectors; a code file is read anew by the next index run."""
-
-    def unfit_chunks(self) -> list[tuple[int, str]]:
-        """Chunks without a vector, or with one of another dimension."""
-
-    def fit_vectors(
-        self,
-        vectors: Iterable[tuple[int, bytes]],
-        model: EmbeddingModel,
-        found: Sequence[Finding],
-        *,
-        actor: str,
-        now: datetime,
-    ) -> None: ...
 
     def compact(self) -> Compaction:
         """Give back the space that nothing uses any more, while others read."""

@@ -6,21 +6,18 @@ Vectors of another model are staged beside the current ones, and take their plac
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.care import Compaction, Finding, Seal
-from memsweep.model.memory import NewPiece
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.file import care_sql, commit_marker, copying, health, repair, rows_sql, schema, values
-from memsweep.store.file.changed_ids import noticing
 from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -28,7 +25,6 @@ from memsweep.store.ports.care import Embed
 from memsweep.store.sqlite import rescue, sql
 from memsweep.store.sqlite.rescue import refusal
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.writing import add_pieces, claim_model
 
 _PATIENCE_MILLISECONDS = 2000
 
@@ -120,43 +116,6 @@ class SqliteKeeper(SqliteReembedding):
     def explain(self) -> StoreCorrupt | None:
         with self._pool.connection() as db:
             return values.explain(db, self._path)
-
-    def chunkless(self) -> list[tuple[int, str]]:
-        with self._pool.reading() as db:
-            rows: Iterable[Any] = db.execute(care_sql.CHUNKLESS)
-            return [(key, text.decode(errors="replace")) for key, text in rows]
-
-    def add_chunks(
-        self, chunks: Mapping[int, Sequence[NewPiece]], found: Sequence[Finding], *, actor: str, now: datetime
-    ) -> None:
-        with self._pool.writing() as db:
-            with noticing(db) as noticed:
-                for memory, pieces in chunks.items():
-                    if one(db, care_sql.IS_CHUNKLESS, (memory,)):  # somebody else may have been quicker
-                        add_pieces(db, memory, pieces)
-                        db.execute(care_sql.READ_ANEW, (memory,))
-            repair.note(db, "chunks", found, actor, now, noticed.ids)
-
-    def unfit_chunks(self) -> list[tuple[int, str]]:
-        with self._pool.reading() as db:
-            rows: Iterable[Any] = db.execute(care_sql.UNFIT_CHUNKS)
-            return [(key, text.decode(errors="replace")) for key, text in rows]
-
-    def fit_vectors(
-        self,
-        vectors: Iterable[tuple[int, bytes]],
-        model: EmbeddingModel,
-        found: Sequence[Finding],
-        *,
-        actor: str,
-        now: datetime,
-    ) -> None:
-        with self._pool.writing() as db:
-            claim_model(db, model)
-            db.executemany(care_sql.FIT_VECTOR, [(data, key) for key, data in vectors])
-            repair.next_generation(db)
-            repair.note(db, "embed", found, actor, now)
-        self._vectors.forget()
 
     def compact(self) -> Compaction:
         """Readers are not disturbed; but while one still reads the old state, the file cannot shrink."""

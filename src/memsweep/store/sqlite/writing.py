@@ -25,7 +25,6 @@ from memsweep.model.memory import (
     NewFact,
     NewMemory,
     NewMention,
-    NewPiece,
     Remembered,
     StatedIn,
 )
@@ -173,22 +172,16 @@ def _thread(db: apsw.Connection, thread_id: str | None) -> int | None:
     return found if found is not None else insert(db, sql.ADD_THREAD, (thread_id,))
 
 
-def add_pieces(db: apsw.Connection, memory: int, pieces: Sequence[NewPiece], thread: int | None = None) -> list[int]:
-    """Chunks of a memory that has none, without their vectors; their keys."""
-    stream, position = _stream(db, memory, thread, len(pieces))
+def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | None) -> list[int]:
+    stream, position = _stream(db, memory, thread, len(new.chunks))
     keys = []
-    for index, chunk in enumerate(pieces):
+    for index, chunk in enumerate(new.chunks):
         place = (stream, position + index) if stream is not None else (None, None)
         lines = (chunk.start, chunk.first_line, chunk.last_line)
         values = (chunk.id, memory, index, chunk.text, *lines, content_hash(chunk.text), *place)
         key = insert(db, sql.ADD_CHUNK, values)
         db.execute(sql.ADD_WORDS, (key, chunk.text, ""))
         keys.append(key)
-    return keys
-
-
-def _add_chunks(db: apsw.Connection, memory: int, new: NewMemory, thread: int | None) -> list[int]:
-    keys = add_pieces(db, memory, new.chunks, thread)
     db.executemany(sql.ADD_VECTOR, [(key, chunk.vector) for key, chunk in zip(keys, new.chunks, strict=True)])
     return keys
 
