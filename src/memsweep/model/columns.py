@@ -123,7 +123,7 @@ class Declaration:
 
     def raises_version(self, names: Sequence[str]) -> bool:
         """Return whether setting these is another version of the thing, and does not say which."""
-        known = "version" in self.columns and "version" not in names
+        known = "version" in self.columns and "version" not in names and self.ends.keys().isdisjoint(names)
         return known and not all(name in self.columns and self.columns[name].computed for name in names)
 
     @property

@@ -1,4 +1,4 @@
-"""An audit event as it is stored: its counts, and with them the ids that it is found by.
+"""The audit log: events as rows, with the ids that they are found by. Once, over the rows of any engine.
 
 What happened to many is kept in several rows: the first is the event, the others repeat it with the rest of the ids.
 Whoever lists events passes those over; whoever asks for an id gets the one row that has it.
@@ -7,23 +7,23 @@ Whoever lists events passes those over; whoever asks for an id gets the one row 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memsweep.model.audit_event import AuditEvent
 from memsweep.model.ids import findable
-from memsweep.model.stored import expect, mapping, to_json
-from memsweep.model.times import micros_or_none, to_micros
+from memsweep.model.stored import expect, to_json
+from memsweep.model.times import from_micros, to_micros
+from memsweep.store.rows import Find, RowReads, Rows, Where
 from memsweep.store.things.collected import AuditRow
 
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditQuery
-    from memsweep.store.rows import Rows
 
 IDS_IN_A_ROW = 200
 """About 4 KB: a list of events reads as much of each."""
-REST = '{"rest":'
-"""How the counts of a row begin that only has more ids of the event before it."""
+_REST = '{"rest":'
+"""How the counts of a row begin that only has more ids of the event before it; they are nowhere else."""
+_EVENT: Where = ("counts", "lacks", _REST)
 
 
 def log(rows: Rows, *events: AuditEvent) -> None:
@@ -47,34 +47,55 @@ def _counts_of(event: AuditEvent) -> Iterator[Mapping[str, Any]]:
         yield {"rest": start, **event.counts, **_kept(ids[start : start + IDS_IN_A_ROW])}
 
 
-def needle(item_id: object) -> str:
-    """Return text that the counts of every row with this id contain, and of no other."""
-    return to_json(f"={findable(item_id)}")
+def events(rows: RowReads, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
+    """Return the newest events first, each with its key."""
+    always = _always(asked)
+    reads = [
+        Find(AuditRow, (*by, *about, *always), newest=True, limit=limit)
+        for by in _actors(asked.actor)
+        for about in _subjects(asked.subject)
+    ]
+    found = {row.key: row for answer in rows.ask(*reads) for row in answer}
+    return [(key, _event_of(found[key])) for key in sorted(found, reverse=True)[:limit]]
 
 
-def wanted(asked: AuditQuery) -> dict[str, Any]:
-    """Return the values of a query for events."""
-    return {
-        "subject": None if asked.subject is None else findable(asked.subject),
-        "needle": None if asked.subject is None else needle(asked.subject),
-        "rest": REST,
-        "action": asked.action,
-        "actor": asked.actor,
-        "since": micros_or_none(asked.since),
-        "until": micros_or_none(asked.until),
-        "before": asked.before,
-    }
+def _always(asked: AuditQuery) -> Iterator[Where]:
+    yield "key", ">", 0
+    if asked.before is not None:
+        yield "key", "<", asked.before
+    if asked.action:
+        yield "action", "=", asked.action
+    if asked.since is not None:
+        yield "at", ">=", to_micros(asked.since)
+    if asked.until is not None:
+        yield "at", "<=", to_micros(asked.until)
 
 
-def event_of(at: datetime, actor: str, action: str, subject: str, counts: str, reason: str) -> AuditEvent:
-    """A row as the event it tells of."""
-    said = mapping(counts)
+def _actors(actor: str) -> list[tuple[Where, ...]]:
+    """Return the conditions of which one must be met: somebody, or everybody who came through that door."""
+    if not actor:
+        return [()]
+    return [(("actor", "=", actor),), (("actor", ">=", f"{actor}:"), ("actor", "<", f"{actor};"))]
+
+
+def _subjects(subject: str | None) -> list[tuple[Where, ...]]:
+    """Return the same for what events are about: it, or many among which it is."""
+    if subject is None:
+        return [(_EVENT,)]
+    among: Where = ("counts", "has", to_json(f"={findable(subject)}"))
+    return [(("subject", "=", findable(subject)), _EVENT), (among,)]
+
+
+def _event_of(row: AuditRow) -> AuditEvent:
+    expect(str, row.actor, row.action, row.subject, row.reason)
+    said: dict[str, Any] = dict(row.counts)
     said.pop("rest", None)
     ids = said.pop("ids", [])
     expect(str, *ids)
-    return AuditEvent(at, actor, action, subject, said, reason, tuple(each[1:] for each in ids))
+    at = from_micros(row.at)
+    return AuditEvent(at, row.actor, row.action, row.subject, said, row.reason, tuple(each[1:] for each in ids))
 
 
-def _kept(ids: Sequence[str]) -> dict[str, list[str]]:
+def _kept(ids: Sequence[str]) -> Mapping[str, list[str]]:
     """With a sign before each, so that nothing else in the JSON can be taken for an id."""
     return {"ids": [f"={each}" for each in ids]} if ids else {}

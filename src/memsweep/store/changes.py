@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from datetime import datetime
-from typing import Protocol
 
 from memsweep.model.audit import AuditEvent
 from memsweep.store.audit_rows import log
 from memsweep.store.facts import Mentions, Moves, Relations
-from memsweep.store.items import Items
 from memsweep.store.journals import Origins, Revisions
 from memsweep.store.memory_acts import MemoryActRows
+from memsweep.store.plans import Reads
 from memsweep.store.receipts import Plans, Receipts, Tombstones
 from memsweep.store.records import Aliases, Entities, Records
 from memsweep.store.rows import Rows
@@ -26,20 +25,9 @@ from memsweep.store.trash import Trash
 from memsweep.store.windows import CollectedSegments
 
 
-class Reads(Protocol):
-    """The rows and plans of a transaction of the collector, or of an open context window."""
-
-    @property
-    def items(self) -> Items: ...
-
-    @property
-    def plans(self) -> Plans: ...
-
-
-class WorkspaceReads:
+class WorkspaceReads(Reads):
     """Questions that change nothing: what is there, and what was before. An engine sets what only it can answer."""
 
-    items: Items
     texts: Texts
 
     def __init__(self, rows: Rows) -> None:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.likeness import differences
@@ -30,11 +30,8 @@ from memsweep.model.plan import (
 from memsweep.model.text import clipped, excerpt
 from memsweep.model.times import moment_or_none
 from memsweep.store.items import Described, Items
-from memsweep.store.receipts import SavedPlan
+from memsweep.store.receipts import Plans, SavedPlan
 from memsweep.store.things.collected import PlanRow
-
-if TYPE_CHECKING:
-    from memsweep.store.changes import Reads
 
 MERGE = "merge"
 SECRET = "secret"
@@ -71,6 +68,13 @@ class Planning:
     strategy: str
     now: datetime
     lifetime: timedelta = timedelta(0)
+
+
+class Reads:
+    """The rows and plans of a transaction of the collector, or of an open context window."""
+
+    items: Items
+    plans: Plans
 
 
 def save(tx: Reads, draft: PlanDraft, totals: Totals, planning: Planning) -> tuple[int, Plan]:

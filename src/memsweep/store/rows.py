@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from memsweep.store.views import View
 
 R = TypeVar("R")
-Op = Literal["=", "<>", "in", "<", "<=", ">", ">=", "within", "null", "known"]
+Op = Literal["=", "<>", "in", "<", "<=", ">", ">=", "within", "has", "lacks", "null", "known"]
 Where = tuple[str, Op, Any]
-"""A column, how it is compared, and with what: a value, a set of values for `in`, or a `range` for `within`."""
+"""A column, how it is compared, and with what: a value, a set of values for `in`, or a `range` for `within`.
+
+A text `has` or `lacks` another one."""
 Shape = tuple[tuple[str, Op], ...]
 """The same without the values: what a statement is made of."""
 
@@ -124,7 +126,8 @@ class Rows(RowReads, Protocol):
     def set(self, row: type[Any], *where: Where, **values: Any) -> None:
         """Set columns of all rows that meet the conditions, also in the trash.
 
-        A thing with a version gets the next one, unless it is among what is set.
+        A thing with a version gets the next one, unless it is among what is set. Links and facts at one end can be
+        given another one, which is live: a link that is there already stays as it is.
         """
 
     def change(

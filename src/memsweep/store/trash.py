@@ -17,7 +17,7 @@ from memsweep.model.plan import Selection
 from memsweep.model.revision import MemoryAct
 from memsweep.store.rows import Find, Rows, Values, Where
 from memsweep.store.things.collected import PlanItemRow, PlanRow
-from memsweep.store.things.graph import EntityRow, NameSeen, RelationRow
+from memsweep.store.things.graph import EntityRow, MentionLink, NameSeen, RelationRow
 from memsweep.store.things.memories import ChunkRow, MemoryRow, ThreadRow
 
 
@@ -90,9 +90,15 @@ class Trash:
     @abstractmethod
     def clashes(self, memories: Collection[int]) -> Clashes: ...
 
-    @abstractmethod
     def chunks_with(self, memories: Collection[int]) -> list[int]:
         """Return the chunks of memories in the trash that went there with them."""
+        where: tuple[Where, ...] = (("memory", "in", memories),)
+        chunks, owners = self._rows.ask(
+            Values(ChunkRow, ("key", "memory", "trash"), where, "trash", near="trash"),
+            Values(MemoryRow, ("key", "trash"), (("key", "in", memories),), "trash"),
+        )
+        receipts: dict[int, int] = dict(map(tuple, owners))
+        return [key for key, memory, receipt in chunks if receipts.get(memory) == receipt]
 
     def named_by_plans(self, held: Iterable[tuple[int, int]]) -> set[int]:
         """Return those relations, each with the receipt that holds it, that the plan of that receipt named."""
@@ -115,9 +121,13 @@ class Trash:
         for row, keys in ((MemoryRow, back.memories), (ChunkRow, back.chunks), (EntityRow, back.entities)):
             self._rows.move(row, dict.fromkeys(keys))
 
-    @abstractmethod
     def hand_over(self, namesakes: Mapping[int, int]) -> None:
-        """Mentions, relations in the trash and other names of one entity are those of another, which is live."""
+        """Mentions, relations and other names of an entity in the trash are those of another one from now on."""
+        for entity, namesake in sorted(namesakes.items()):
+            self._rows.set(MentionLink, ("entity", "=", entity), entity=namesake)
+            self._rows.set(RelationRow, ("subject", "=", entity), subject=namesake)
+            self._rows.set(RelationRow, ("object", "=", entity), object=namesake)
+            self._rows.set(Alias, ("entity", "=", entity), entity=namesake)
 
     def free(self, gone: Selection) -> None:
         """Rows leave for good, with all that only they needed."""
@@ -134,7 +144,6 @@ class Trash:
         left = [each._replace(chunks=[key for key in each.chunks if key not in gone.chunks]) for each in names]
         rows.free(NameSeen, ("name_key", "in", {each.name_key for each in left if not each.chunks}))
         rows.put([each for each in left if each.chunks], replace=True)
-        self.free_places(gone.memories)
 
     def _threads_of(self, memories: Collection[int]) -> set[int]:
         """Return the threads of memories that no others are in."""
@@ -149,7 +158,3 @@ class Trash:
         """Return names that are only counted yet, and were seen in some chunks."""
         seen = self._rows.ask(Find(NameSeen, order=()))[0] if chunks else []
         return [each for each in seen if any(key in chunks for key in each.chunks)]
-
-    @abstractmethod
-    def free_places(self, memories: Collection[int]) -> None:
-        """Drop the folders of code that no file is left in; what comes next stands behind what is left of a thread."""

@@ -24,7 +24,7 @@ from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import StoredSegment, WindowRow, WindowState
 from memsweep.store.items import Items
 from memsweep.store.journals import Origins, asked_for
-from memsweep.store.plans import CONTEXT
+from memsweep.store.plans import CONTEXT, Reads
 from memsweep.store.receipts import Plans
 from memsweep.store.refusals import unknown_window
 from memsweep.store.rows import Find, Rows, Values, Where
@@ -137,7 +137,7 @@ def _head(rows: Rows, wanted: Find, create_at: datetime | None = None) -> Window
     return head._replace(key=rows.add([head])[0])
 
 
-class OpenWindow:
+class OpenWindow(Reads):
     """One context window inside a transaction. Lists are in session order; the state is saved at the end."""
 
     def __init__(self, parts: WindowParts, head: WindowHead, origin: Origin = UNKNOWN) -> None:

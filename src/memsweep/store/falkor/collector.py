@@ -11,18 +11,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.errors import StoreError
-from memsweep.model.audit import AuditEvent, AuditQuery, Trashed
+from memsweep.model.audit import Trashed
 from memsweep.model.code import other_places
 from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.stored import mapping
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher, writing
 from memsweep.store.falkor import revision_cypher as own
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
-from memsweep.store.falkor.rows import FalkorRows
+from memsweep.store.falkor.rows import LAST_OF_THREAD, FalkorRows
 from memsweep.store.falkor.surveying import FalkorItems
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.vectors import VectorSet
@@ -68,7 +67,7 @@ class FalkorTexts(Texts):
             return []
         self._drop_chunks(memory)
         keys = self.add_chunks(memory, pieces, self._placed(memory, pieces))
-        self._tx.do(trash_cypher.LAST_OF_THREAD, [] if memory.thread is None else [memory.thread])
+        self._tx.do(LAST_OF_THREAD, [] if memory.thread is None else [memory.thread])
         return keys
 
     def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory, origin: int | None) -> list[str]:
@@ -159,32 +158,6 @@ class FalkorTrash(Trash):
         found = self._tx.ask(code_cypher.FILES_AT, places=[list(place) for place in at]) if at else []
         return [Clash(key, uid, other) for root, path, other in found for key, uid in at[root, path]]
 
-    def chunks_with(self, memories: Collection[int]) -> list[int]:
-        asked = sorted(memories)
-        return [key for (key,) in self._tx.ask(trash_cypher.CHUNKS_WITH, keys=asked)] if asked else []
-
-    def hand_over(self, namesakes: Mapping[int, int]) -> None:
-        rows = [{"entity": entity, "namesake": namesake} for entity, namesake in sorted(namesakes.items())]
-        for step in (
-            trash_cypher.MOVE_MENTIONS,
-            trash_cypher.MOVE_STATEMENTS,
-            trash_cypher.MOVE_SUBJECTS,
-            trash_cypher.MOVE_OBJECTS,
-            trash_cypher.MOVE_ALIASES,
-        ):
-            self._tx.do(step, rows)
-
-    def free_places(self, memories: Collection[int]) -> None:
-        if not memories:
-            return
-        labels = ("TrashedMemory", "Memory")  # what this same transaction has moved is still live when it is read
-        queries = (trash_cypher.THREADS_AND_ROOTS.format(memory=label) for label in labels)
-        found = self._tx.ask_all(*((query, {"keys": sorted(memories)}) for query in queries))
-        rows = [row for each in found for row in each]
-        threads = sorted({thread for thread, _ in rows if thread is not None})
-        self._tx.do(trash_cypher.LAST_OF_THREAD, threads)
-        self._tx.do(trash_cypher.FREE_ROOT, sorted({root for _, root in rows if root is not None}))
-
 
 class FalkorCollector(Collector):
     """Implements `memsweep.store.ports.collector.Collector`."""
@@ -258,11 +231,6 @@ class FalkorCollector(Collector):
             for kind, key, trash in rows
             if (kind, key) in named
         ]
-
-    def audit(self, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
-        query = gc_cypher.AUDIT if asked.subject is None else gc_cypher.AUDIT_OF
-        rows = self._graph.ask(query, limit=limit, **wanted(asked))
-        return [(key, event_of(from_micros(at), *said)) for key, at, *said in rows]
 
 
 @contextmanager

@@ -73,21 +73,7 @@ REASONS = """
     UNWIND $items AS item MATCH (p:Plan {id: item[0]}) MATCH (i:PlanItem {ref: toString(item[2])})
     WHERE i.plan = p.key AND i.kind = item[1] RETURN item[1], item[2], i.reason"""
 
-# what an apply looks at again
-
-
 # audit, pins, tombstones
-_ASKED_FOR = """a.key > 0 AND ($before IS NULL OR a.key < $before) AND ($action = '' OR a.action = $action)
-    AND ($since IS NULL OR a.at >= $since) AND ($until IS NULL OR a.at <= $until)
-    AND ($actor = '' OR a.actor = $actor OR a.actor STARTS WITH ($actor + ':'))"""
-_EVENTS = """
-    RETURN a.key, a.at, a.actor, a.action, a.subject, a.counts, a.reason
-    ORDER BY a.key DESC LIMIT $limit"""
-AUDIT = f"MATCH (a:AuditEvent) WHERE {_ASKED_FOR} AND NOT a.counts STARTS WITH $rest {_EVENTS}"
-# Who asks for a subject also gets what happened to it among others.
-AUDIT_OF = f"""
-    MATCH (a:AuditEvent) WHERE {_ASKED_FOR}
-    AND (a.counts CONTAINS $needle OR (a.subject = $subject AND NOT a.counts STARTS WITH $rest)) {_EVENTS}"""
 COUNT_EVENTS = """
     MATCH (a:AuditEvent {subject: $subject}) WHERE a.at = $at AND a.action = $action AND a.reason = $reason
     RETURN count(a)"""

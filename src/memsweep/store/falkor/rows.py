@@ -53,6 +53,19 @@ _ADD = {
         CREATE (m)-[:HAS_CHUNK {{index: row.position}}]->(:{chunk} {{*row}})""",
     "segment_link": "CREATE (:SegmentLink {{target: row.target, source: row.source}})",
 }
+_THREADS_AND_FOLDERS = "UNWIND $keys AS key MATCH (n:{} {{ref: toString(key)}}) RETURN n.thread, n.root"
+LAST_OF_THREAD = """
+    MATCH (t:Thread {ref: toString(row)}) OPTIONAL MATCH (c:Chunk {stream: row})
+    WITH t, row, max(c.stream_position) AS live
+    OPTIONAL MATCH (:TrashedMemory {thread: row})-[:HAS_CHUNK]->(g) WITH t, row, live, max(g.stream_position) AS gone
+    SET t.last = CASE WHEN coalesce(gone, -1) > coalesce(live, -1) THEN gone ELSE coalesce(live, -1) END"""
+"""What comes next stands behind the last that stands there, in the trash included."""
+_FREE_FOLDER = """
+    MATCH (t:CodeRoot {path: row}) OPTIONAL MATCH (m:Memory {root: row}) WITH row, t, count(m) AS live
+    OPTIONAL MATCH (g:TrashedMemory {root: row}) WITH row, t, live, count(g) AS gone
+    OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live, gone, count(s) AS skips
+    WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
+"""Folders of code that no file is left in."""
 _FREED = {
     "chunk": "MATCH (e:Embedding {ref: toString(row)}) DELETE e",
     "relation": "MATCH ()-[s:STATES {relation: row}]->() DELETE s",
@@ -137,6 +150,11 @@ class FalkorRows:
 
     def set(self, row: type[Any], *where: Where, **values: Any) -> None:
         it, names = declared(row)[0], tuple(values)
+        if end := next((name for name in names if name in it.ends), ""):
+            ((_, _, key),) = where
+            for step in _hand_on(it, end):
+                writable(self._asked).do(step, [{"key": key, "other": values[end]}])
+            return
         said = encoded(encoders(it, names, "node"), [*values.values()])
         self._each(it, where, dict(zip(names, said, strict=True)), _set)
 
@@ -181,11 +199,22 @@ class FalkorRows:
 
     def free(self, row: type[Any], *where: Where, bin: Bin = "any") -> None:
         tx, it = writable(self._asked), declared(row)[0]
+        left = self._left_by(where) if it is MEMORY else ()
         self._each(it, where, {}, _delete, bin)
+        for step, values in left:
+            tx.do(step, values)
         if it.table in _FREED:
             ((_, _, keys),) = where
             tx.do(_FREED[it.table], sorted(keys))
             tx.freed_chunks.update(keys if it.table == "chunk" else ())
+
+    def _left_by(self, where: Sequence[Where]) -> Iterable[tuple[str, list[Any]]]:
+        """Return steps for the threads that memories were in, and for the folders of code."""
+        ((_, _, keys),) = where
+        asked = [(_THREADS_AND_FOLDERS.format(label), {"keys": sorted(keys)}) for label in MEMORY.labels("any")]
+        rows = [row for found in self._asked.ask_all(*asked) for row in found]
+        threads, folders = ({row[place] for row in rows if row[place] is not None} for place in (0, 1))
+        return (LAST_OF_THREAD, sorted(threads)), (_FREE_FOLDER, sorted(folders))
 
     def _each(
         self,
@@ -269,7 +298,8 @@ def _bound(it: Declaration | View, where: Sequence[Where]) -> dict[str, Any]:
         if op in ("in", "within"):
             bound[f"w{place}"] = sorted(value if way is None else map(way, value))
         elif op not in ("null", "known"):
-            bound[f"w{place}"] = value if way is None or value is None else way(value)
+            is_text = op in ("has", "lacks")
+            bound[f"w{place}"] = value if way is None or value is None or is_text else way(value)
     return bound
 
 
@@ -385,6 +415,8 @@ def _found(it: Declaration, shape: Shape, place: Location, *, step: bool = False
             parts.append(f"{value}[0] <= {name} AND {name} <= {value}[-1]")
         elif op in ("null", "known"):
             parts.append(f"{name} IS {'NOT ' * (op == 'known')}NULL")
+        elif op in ("has", "lacks"):
+            parts.append(f"{'NOT ' * (op == 'lacks')}{name} CONTAINS {value}")
         else:
             parts.append(f"{name} {op} {value}")
     if it.ends:
@@ -540,6 +572,25 @@ def _again(it: Declaration, names: tuple[str, ...], kind: str) -> str:
         f"{' '.join(found)} WITH row, r, {', '.join(ends)} CREATE ({begin})-[n:{kind}]->({end})"
         f" SET n = properties(r){f' SET {said}' if said else ''} DELETE r"
     )
+
+
+@cache
+def _hand_on(it: Declaration, end: str) -> list[str]:
+    """Say how edges at one end are given another one. Statements lead to where their fact begins."""
+    begins = end == next(iter(it.ends))
+    edges = [(kind, begins, it.is_link) for kind in it.edge]
+    if it.table == "relation" and begins:
+        edges.append(("STATES", False, False))
+    to = f"MATCH (to:{it.ends[end].label} {{ref: toString(row.other)}})"
+    steps = []
+    for label in it.ends[end].labels("any"):
+        was = f"(was:{label} {{ref: toString(row.key)}})"
+        for kind, leaves, once in edges:
+            found = f"{was}-[n:{kind}]->(far)" if leaves else f"(far)-[n:{kind}]->{was}"
+            made = f"(to)-[m:{kind}]->(far)" if leaves else f"(far)-[m:{kind}]->(to)"
+            how = f"MERGE {made} ON CREATE SET" if once else f"CREATE {made} SET"
+            steps.append(f"MATCH {found} {to} {how} m = properties(n) DELETE n")
+    return steps
 
 
 @cache

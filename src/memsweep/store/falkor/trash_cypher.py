@@ -16,27 +16,6 @@ _WITH_SAME_TEXT = """mine.source <> 'code_indexer'
 SAME_TEXTS = f"""
     UNWIND $memories AS key MATCH (mine:TrashedMemory {{ref: toString(key)}}) WHERE {_WITH_SAME_TEXT}"""
 SAME_TEXTS_AT = f"UNWIND $nodes AS node MATCH (mine:TrashedMemory) WHERE ID(mine) = node AND {_WITH_SAME_TEXT}"
-CHUNKS_WITH = """
-    UNWIND $keys AS key
-    MATCH (m:TrashedMemory {ref: toString(key)})-[:HAS_CHUNK]->(c:TrashedChunk) WHERE c.trash = m.trash RETURN c.key"""
-
-# A namesake takes over what the other had, in whichever trash it waits.
-MOVE_MENTIONS = """
-    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:MENTIONS]-(c) MATCH (t:Entity {ref: toString(row.namesake)})
-    MERGE (c)-[:MENTIONS]->(t) DELETE r"""
-MOVE_STATEMENTS = """
-    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:STATES]-(m) MATCH (t:Entity {ref: toString(row.namesake)})
-    CREATE (m)-[:STATES {relation: r.relation}]->(t) DELETE r"""
-MOVE_SUBJECTS = """
-    MATCH (e:TrashedEntity {ref: toString(row.entity)})-[r:WAS_RELATED_TO]->(o)
-    MATCH (t:Entity {ref: toString(row.namesake)})
-    CREATE (t)-[n:WAS_RELATED_TO]->(o) SET n = properties(r) DELETE r"""
-MOVE_OBJECTS = """
-    MATCH (e:TrashedEntity {ref: toString(row.entity)})<-[r:WAS_RELATED_TO]-(s)
-    MATCH (t:Entity {ref: toString(row.namesake)})
-    CREATE (s)-[n:WAS_RELATED_TO]->(t) SET n = properties(r) DELETE r"""
-MOVE_ALIASES = "MATCH (a:Alias {entity: row.entity}) SET a.entity = row.namesake"
-
 # looking into the trash
 TRASHED_MEMORIES = "MATCH (m:TrashedMemory) RETURN 'memory', m.key, m.trash"
 TRASHED_ENTITY_KEYS = "MATCH (e:TrashedEntity) RETURN 'entity', e.key, e.trash"
@@ -69,21 +48,9 @@ SHOWN = {
 }
 
 # purging
-THREADS_AND_ROOTS = "UNWIND $keys AS key MATCH (n:{memory} {{ref: toString(key)}}) RETURN n.thread, n.root"
 NAMES_OF_CHUNKS = """
     MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)
     RETURN n.name_key, n.name, n.evidence, n.chunks"""
-# What comes next stands behind the last that stands there, in the trash included.
-LAST_OF_THREAD = """
-    MATCH (t:Thread {ref: toString(row)}) OPTIONAL MATCH (c:Chunk {stream: row})
-    WITH t, row, max(c.stream_position) AS live
-    OPTIONAL MATCH (:TrashedMemory {thread: row})-[:HAS_CHUNK]->(g) WITH t, row, live, max(g.stream_position) AS gone
-    SET t.last = CASE WHEN coalesce(gone, -1) > coalesce(live, -1) THEN gone ELSE coalesce(live, -1) END"""
-FREE_ROOT = """
-    MATCH (t:CodeRoot {path: row}) OPTIONAL MATCH (m:Memory {root: row}) WITH row, t, count(m) AS live
-    OPTIONAL MATCH (g:TrashedMemory {root: row}) WITH row, t, live, count(g) AS gone
-    OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live, gone, count(s) AS skips
-    WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
 
 # What is too old to tell of: receipts that were purged, with their plans, and events of the log.
 LET_GO = (

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
+from memsweep.store.audit_rows import events
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.items import PLACES
 from memsweep.store.rows import Find, Show, Values
@@ -50,9 +51,10 @@ class Collector(ABC):
         Answers where something of it may still be, in words.
         """
 
-    @abstractmethod
     def audit(self, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
-        """The newest events first, each with its key."""
+        """Return the newest events first, each with its key."""
+        with self.reading() as reads:
+            return events(reads.rows, limit, asked)
 
     def tombstones(self) -> list[Tombstone]:
         """Return them, the newest first, those of one moment in the order of their memories."""

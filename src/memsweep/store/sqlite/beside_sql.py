@@ -67,5 +67,10 @@ BESIDE = {
             f"delete from supersession where old in {_KEYS}",
             f"delete from supersession where new in {_KEYS}",
         ),
+        afterwards=(  # folders of code that no file is left in
+            "delete from code_root where id not in (select root from code_file)"
+            " and id not in (select root from code_skip)",
+            "delete from code_scope where root not in (select id from code_root)",
+        ),
     ),
 }

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 from memsweep.errors import StoreBusy, StoreError
-from memsweep.model.audit import AuditEvent, AuditQuery, Trashed
+from memsweep.model.audit import Trashed
 from memsweep.model.ids import findable
 from memsweep.model.likeness import WordGroups
 from memsweep.model.memory import NewMemory, StatedIn
@@ -22,7 +22,6 @@ from memsweep.model.reach import spanning, without_root
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.stored import expect, expect_or_null, to_json
 from memsweep.model.times import from_micros, to_micros
-from memsweep.store.audit_rows import event_of, wanted
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file import commit_marker, schema
 from memsweep.store.file.connect import Pool, one
@@ -143,19 +142,6 @@ class SqliteTrash(Trash):
         texts: list[Any] = self._db.execute(trash_sql.SAME_TEXTS, asked).fetchall()
         return Clashes([Clash(*row) for row in files], [SameText(*row) for row in texts])
 
-    def chunks_with(self, memories: Collection[int]) -> list[int]:
-        found: list[Any] = self._db.execute(trash_sql.CHUNKS_WITH, (as_list(memories),)).fetchall() if memories else []
-        return [key for (key,) in found]
-
-    def hand_over(self, namesakes: Mapping[int, int]) -> None:
-        for entity, namesake in sorted(namesakes.items()):
-            for statement in trash_sql.HAND_OVER:
-                self._db.execute(statement, {"entity": entity, "namesake": namesake})
-
-    def free_places(self, memories: Collection[int]) -> None:
-        for statement in trash_sql.FREE_PLACES if memories else ():
-            self._db.execute(statement)
-
 
 _STEPS_BETWEEN_LOOKS = 100_000
 
@@ -209,16 +195,6 @@ class SqliteCollector(Collector):
                 hint="Remove that file, or run `memsweep compact` when the folder can be written.",
             )
         return []
-
-    def audit(self, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
-        with self._pool.reading() as db:
-            rows: list[Any] = db.execute(trash_sql.AUDIT, {**wanted(asked), "limit": limit}).fetchall()
-            return [(key, _event(*event)) for key, *event in rows]
-
-
-def _event(at: int, actor: str, action: str, subject: str, counts: str, reason: str) -> AuditEvent:
-    expect(str, actor, action, subject, reason)
-    return event_of(from_micros(at), actor, action, subject, counts, reason)
 
 
 def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:

@@ -28,6 +28,8 @@ _OPS = {
     "<>": "<> ?",
     "in": "in (select value from json_each(?))",
     "within": "between ? and ?",
+    "has": "instr({}, ?)",
+    "lacks": "not instr({}, ?)",
     "null": "is null",
     "known": "is not null",
 }
@@ -146,8 +148,10 @@ class SqliteRows:
         if _is_empty(where):
             return
         it, names = declared(row)[0], tuple(values)
-        said = encoded(encoders(it, names, "file"), [*values.values()])
-        self._db.execute(_update(it, names, shape_of(where)), (*said, *_bound(it, where)))
+        said, bound = encoded(encoders(it, names, "file"), [*values.values()]), _bound(it, where)
+        self._db.execute(_update(it, names, shape_of(where)), (*said, *bound))
+        if it.is_link and not it.ends.keys().isdisjoint(names):  # those that are there already were left
+            self._db.execute(f"delete from {it.table}{_conditions(it, shape_of(where))}", bound)
 
     def change(
         self, row: type[Any], columns: Sequence[str], values: Mapping[int, Sequence[Any]], *, bin: Bin = "any"
@@ -227,7 +231,8 @@ def _bound(it: Declaration | View, where: Sequence[Where]) -> tuple[Any, ...]:
         elif op == "within":
             bound += [value[0], value[-1]]
         elif op not in ("null", "known"):
-            bound.append(value if way is None or value is None else way(value))
+            is_text = op in ("has", "lacks")
+            bound.append(value if way is None or value is None or is_text else way(value))
     return tuple(bound)
 
 
@@ -240,7 +245,8 @@ def _conditions(it: Declaration, shape: Shape, bin: Bin = "any", near: Bin = "an
             said = said.replace("select value", "select unhex(value)")
         if near != "any" and (to := it.target(column)) is not None:
             said = f"in (select id from {to.table} where id {said} and {_BINS[near]})"
-        parts.append(f"{_name(it, column)} {said}")
+        name = _name(it, column)
+        parts.append(f"{said.format(name)}" if op in ("has", "lacks") else f"{name} {said}")
     if bin != "any" and it.bins:
         parts.append(f"{it.table}.{_BINS[bin]}")
     elif bin != "any" and it.ends:
@@ -333,7 +339,11 @@ def _update(it: Declaration, names: tuple[str, ...], shape: Shape, *, raised: bo
     said = [f"{it.in_file(name)} = ?" for name in names]
     if raised and it.raises_version(names):
         said.append("version = version + 1")
-    return f"update {it.table} set {', '.join(said)}{_conditions(it, shape)}"
+    ends = {name: "?1" if name in names else f"{it.table}.{name}" for name in it.ends if it.is_link and it.bins}
+    if not ends.keys().isdisjoint(names):  # one with a new end is where the other one is
+        (kept,) = ends.keys() - set(names)
+        said.append(f"trash = (select trash from {it.ends[kept].table} where id = {it.table}.{kept})")
+    return f"update {'or ignore ' * it.is_link}{it.table} set {', '.join(said)}{_conditions(it, shape)}"
 
 
 @cache

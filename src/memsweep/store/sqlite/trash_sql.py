@@ -23,20 +23,6 @@ SAME_TEXTS = """
     join memory as theirs on theirs.content_hash = mine.content_hash and theirs.trash is null
       and theirs.source <> 'code_indexer' and theirs.thread is mine.thread and theirs.text = mine.text
     where mine.source <> 'code_indexer'"""
-# Not by the index of the trash, which would give everything that the receipt holds for each memory.
-CHUNKS_WITH = """
-    select chunk.id from json_each(?) as wanted cross join memory on memory.id = wanted.value
-    cross join chunk on chunk.memory = memory.id where +chunk.trash = memory.trash"""
-# A namesake takes over what the other had, in whichever trash it waits.
-HAND_OVER = (
-    "update or ignore mention set entity = :namesake, trash = (select trash from chunk where chunk.id = mention.chunk)"
-    " where entity = :entity and trash is not null",
-    "delete from mention where entity = :entity and trash is not null",
-    "update relation set subject = :namesake where subject = :entity and trash is not null",
-    "update relation set object = :namesake where object = :entity and trash is not null",
-    "update alias set entity = :namesake where entity = :entity",
-)
-
 # looking into the trash
 _TRASHED = """
     with receipt as not materialized (select * from main.receipt where :receipt is null or uid = :receipt)
@@ -83,23 +69,8 @@ REASON_OF = """
     where plan.uid = ? and kind = ? and key = ?"""
 
 # freeing
-FREE_PLACES = (
-    "delete from code_root where id not in (select root from code_file) and id not in (select root from code_skip)",
-    "delete from code_scope where root not in (select id from code_root)",
-)
 # Words of removed chunks stay in the segments of the full text until these are merged.
 MERGE_WORDS = "insert into chunk_fts (chunk_fts) values ('optimize')"
-# audit, pins, tombstones
-# Who asks for a subject also gets what happened to it among others: `needle` is null without one.
-AUDIT = """
-    select id, at, actor, action, subject, counts, reason from audit
-    where (:before is null or id < :before) and (:action = '' or action = :action)
-      and (:since is null or at >= :since) and (:until is null or at <= :until)
-      and (:actor = '' or actor = :actor or substr(actor, 1, length(:actor) + 1) = :actor || ':')
-      and (instr(counts, :needle)
-           or ((:subject is null or subject = :subject) and substr(counts, 1, length(:rest)) <> :rest))
-    order by id desc limit :limit"""
-
 # What is too old to tell of: receipts that were purged, with their plans, and events of the log.
 _SPENT = """
     (select id from receipt
