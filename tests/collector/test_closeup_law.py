@@ -38,7 +38,7 @@ def specs(draw: st.DrawFn) -> StoreSpec:
 def check(tools: CollectorDependencies) -> None:
     """Each verdict is that over the whole, but for the way, which may be told in other words."""
     needs = {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values()))
-    survey = look_over(tools, needs)
+    survey, _ = look_over(tools, needs)
     things = [("memory", row.key) for row in survey.memories] + [("entity", row.key) for row in survey.entities]
     with tools.store.reading() as rows:
         ids = rows.items.describe({"memory": [key for kind, key in things if kind == "memory"]})
@@ -89,7 +89,7 @@ def test_a_closeup_says_what_the_whole_says(engine: str, monkeypatch: pytest.Mon
 
 def check_deletions(tools: CollectorDependencies, monkeypatch: pytest.MonkeyPatch) -> None:
     """What goes with each memory, from what lies around it, is what goes by a look at everything."""
-    survey, options = look_over(tools, CASCADE), Options(tools.clock())
+    (survey, _), options = look_over(tools, CASCADE), Options(tools.clock())
     for few in (0, 1, item_survey._FEW):  # judged at every step, and at the end alone
         monkeypatch.setattr(item_survey, "_FEW", few)
         with tools.store.changing() as tx:

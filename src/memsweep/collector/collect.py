@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.collector import purge as purging
 from memsweep.collector import undo as undoing
-from memsweep.collector.contributed import wanted_by, with_brought
-from memsweep.collector.contributed_memories import LinksWithout, renamed
-from memsweep.collector.earlier_texts import Embed, StandingEntities, no_model
-from memsweep.collector.forms import CHANGED, Forms
+from memsweep.collector.earlier_texts import Embed, no_model
 from memsweep.collector.item_survey import around_deletion
 from memsweep.collector.narrow import narrow, open_plan, spared_relations
 from memsweep.collector.planner import (
@@ -33,35 +30,30 @@ from memsweep.collector.planner import (
     refuse_over_cap,
 )
 from memsweep.collector.purge import Freeing, close, earlier_backups
-from memsweep.collector.retraction import Retraction, given_back
+from memsweep.collector.retraction import OriginFilter, Retraction, contributed_by, wanted_by
 from memsweep.collector.selection import (
     FirstLook,
     Selected,
     first_look,
     ids_in,
     ids_of,
-    missing_files,
     no_memory,
     planned_totals,
     select,
-    unseen_roots,
     what_goes_with,
 )
 from memsweep.collector.strategies import CASCADE, resolve
 from memsweep.collector.strategies.rule import Fading, Options
 from memsweep.collector.written_since import no_names
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
-from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import (
-    CHANGES,
     Deleted,
     Found,
     Kind,
     Operation,
     Plan,
     PlanDraft,
-    PlanItem,
     PlanView,
     Receipt,
     Selection,
@@ -70,13 +62,11 @@ from memsweep.model.plan import (
     Undone,
     still_gone,
 )
-from memsweep.model.revision import MemoryAct, Place, entities_of, lost_mentions, state_of
 from memsweep.model.strategies import ALIASES, CHOSEN, SECRETS
-from memsweep.model.text import FindNames, counted
+from memsweep.model.text import FindNames
 from memsweep.model.times import days_ago
 from memsweep.store import plans
 from memsweep.store.changes import Changes, WorkspaceReads
-from memsweep.store.facts import OwnedMention
 from memsweep.store.paused import gc_paused
 from memsweep.store.plans import Planning
 from memsweep.store.receipts import NewReceipt, ReceiptRow
@@ -85,7 +75,6 @@ from memsweep.store.things.collected import TombstoneRow
 
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
-    from memsweep.model.contributed import OriginFilter
     from memsweep.store.ports.collector import Collector
 
 
@@ -150,10 +139,10 @@ def apply_at_once(
     if check is not None:
         check(tx, selected.going)
     forgetting = _Forgetting(tx, selected.going) if forever else None
-    beside = OtherChanges(tx, selected, removal, segments)
+    retraction = _retraction(tx, selected, removal)
     planning = Planning(removal.plan_id, removal.strategy, removal.by.now)
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
-    moved = move(tx, selected, plan, removal, beside)
+    moved = move(tx, selected, plan, removal, retraction, segments)
     if forgetting is not None:
         forgetting.write(tx, moved.row, plan, removal.by)
     return moved.receipt
@@ -170,34 +159,38 @@ def gone_within_a_day(rows: Changes | WorkspaceReads, now: datetime) -> Totals:
     return still_gone(made, rows.receipts.held([receipt.key for receipt in made]))
 
 
-def move(tx: Changes, selected: Selected, plan: int, removal: Removal, beside: OtherChanges) -> Moved:
+def move(
+    tx: Changes,
+    selected: Selected,
+    plan: int,
+    removal: Removal,
+    retraction: Retraction | None,
+    segments: Sequence[tuple[int, int]] = (),
+) -> Moved:
     """Everything that goes to the trash, under a new receipt."""
-    skipped = (*selected.skipped, *beside.staying.skipped, *beside.retraction.skipped)
-    made = removal.receipt(replace(selected.going.totals, segments=len(beside.segments)), skipped)
+    if selected.segments:  # those that nobody has pinned or taken out since they were planned
+        there = set(tx.segments.unpinned())
+        segments = [*segments, *(each for each in selected.segments if each in there)]
+    skipped = (*selected.skipped, *(retraction.skipped if retraction else ()))
+    made = removal.receipt(replace(selected.going.totals, segments=len(segments)), skipped)
     key = tx.receipts.add(made)
     tx.trash.take(selected.going, key)
-    tx.segments.trash(beside.segments, key)
-    beside.retraction.write(tx, key)
-    beside.staying.write(tx, key)
+    tx.segments.trash(segments, key)
+    if retraction is not None:
+        retraction.write(tx, key)
     tx.plans.use(plan, key)
-    tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, (*selected.ids, *beside.staying.ids)))
+    ids = (*selected.ids, *(retraction.ids if retraction else ()))
+    tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, ids))
     for item_id, reason in made.skipped:
         tx.audit(removal.by.event("skip", item_id, reason=reason))
-    return Moved(made, key, Totals(memories=len(beside.staying.ids), relations=beside.retraction.count))
+    return Moved(made, key, retraction.changed if retraction else Totals())
 
 
-class OtherChanges:
-    """The changes beside memories and the graph, read before anything is written."""
-
-    def __init__(
-        self, tx: Changes, selected: Selected, removal: Removal, segments: Sequence[tuple[int, int]] = ()
-    ) -> None:
-        # Those of a plan that nobody has pinned or taken out since.
-        there = set(tx.segments.unpinned()) if selected.segments else set()
-        self.segments = [*segments, *(each for each in selected.segments if each in there)]
-        changes, going, retracted = selected.changes, selected.going, selected.retracted
-        self.retraction = Retraction(tx, changes, going.relations, retracted)
-        self.staying = Staying(tx, changes, removal.by, removal.embed, going.memories, retracted)
+def _retraction(tx: Changes, selected: Selected, removal: Removal) -> Retraction | None:
+    """Return what changes and stays, where the plan takes back what somebody did."""
+    if not selected.changes and not selected.retracted:
+        return None
+    return Retraction(tx, selected.changes, selected.going, selected.retracted, removal.by, removal.embed)
 
 
 class _Forgetting:
@@ -213,76 +206,6 @@ class _Forgetting:
         tx.tombstones.add([TombstoneRow(digest, by.now, uid, "deleted forever") for uid, digest in hashes])
         self._freeing.write(tx)
         close(tx, [receipt], [plan], by, {receipt.key: self._ids})
-
-
-_GONE = "gone since the plan was made"
-
-
-class Staying:
-    """The changes of memories in a plan that stay as something else; decided when it is made."""
-
-    def __init__(
-        self,
-        tx: Changes,
-        items: Iterable[PlanItem],
-        doing: Operation,
-        embed: Embed,
-        going: Collection[int] = (),
-        retracted: Iterable[PlanItem] = (),
-    ) -> None:
-        """`going` are memories that leave with the plan; the acts of those `retracted` are taken back with them."""
-        wanted = [item for item in items if item.kind == "memory" and item.reason in CHANGES]
-        whole = [item for item in retracted if item.kind == "memory"]
-        self._forms = Forms(tx, {item.key for item in (*wanted, *whole)}, doing, going)
-        self.skipped: list[tuple[str, str]] = []
-        done = [item for item in wanted if self._take(item)]
-        self.ids = [self._forms.rows[item.key].id for item in done]
-        self._acts = {key: act for item in (*done, *whole) for key, act in self._taken(item).items()}
-        self._links = LinksWithout(tx, [*done, *whole])
-        self._lost: dict[int, set[Place]] = {}
-        self._mentions = self._lost_mentions(tx, done) if done else []
-        self._forms.read(embed, self._lost)
-
-    def write(self, tx: Changes, receipt: int) -> None:
-        if not self.ids and not self._acts:
-            return
-        tx.acts.mark({key: (act.receipt, receipt) for key, act in self._acts.items()})
-        tx.acts.drop_mentions([(each.chunk, each.entity) for each in self._mentions])
-        tx.moves.add([Move(receipt, UNMENTIONED, *each) for each in self._mentions])
-        self._links.write(tx, receipt)
-        self._forms.write(receipt)
-
-    def _take(self, item: PlanItem) -> bool:
-        row = self._forms.rows.get(item.key)
-        if row is None or row.trash != item.evidence.get("trash"):
-            why = _GONE
-        elif row.version != item.evidence.get("version", item.version):
-            why = CHANGED
-        elif not (acts := set(item.evidence.get("acts", ()))):
-            return True
-        else:
-            journal = given_back(self._forms.journal[item.key], row.trash)
-            why = self._forms.make(row, state_of(journal), state_of(journal, acts))
-        if why:
-            self.skipped.append((row.id if row else f"memory {item.key}", why))
-        return not why
-
-    def _taken(self, item: PlanItem) -> dict[int, MemoryAct]:
-        acts = set(item.evidence.get("acts", ()))
-        return {act.key: act for act in self._forms.journal[item.key] if act.key in acts}
-
-    def _lost_mentions(self, tx: Changes, done: Sequence[PlanItem]) -> list[OwnedMention]:
-        planned = [(chunk, entity) for item in done for chunk, entity in item.evidence.get("mentions", ())]
-        known = entities_of(act for item in done for act in self._forms.journal[item.key])
-        entities = StandingEntities(tx, known | {entity for _, entity in planned})
-        for form in self._forms.made:
-            journal = renamed(self._forms.journal[form.now.key], entities)
-            self._lost[form.now.key] = lost_mentions(journal, self._acts, form.after.content_hash.hex())
-        wanted = {(chunk, entities.now(entity)) for chunk, entity in planned}
-        there = tx.acts.mentions([item.key for item in done])
-        return [
-            OwnedMention(each.chunk, each.entity, each.origin) for each in there if (each.chunk, each.entity) in wanted
-        ]
 
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
@@ -359,10 +282,15 @@ def plan(
         from memsweep.collector import redact  # late: its patterns take as long to compile as many a plan
 
         return redact.plan(tools)
-    options = tools.options(ttl_days, fading, wanted_by(strategy, origin))
+    options, needs = tools.options(ttl_days, fading, wanted_by(strategy, origin)), needs_of(strategy)
     with gc_paused():
-        draft = decide(look_over(tools, needs_of(strategy), options.wanted), strategy, options, tools.workspace_id)
-    return save_draft(tools, replace(draft, warnings=draft.warnings + left_out(tools, needs_of(strategy))), strategy)
+        if options.wanted is None:
+            survey, seen = look_over(tools, needs)
+        else:
+            with tools.store.changing() as tx:
+                survey, seen, options = tx.items.survey(needs), FirstLook(), with_contributions(tx, options)
+        draft = decide(survey, strategy, options, tools.workspace_id)
+    return save_draft(tools, replace(draft, warnings=draft.warnings + seen.left_out), strategy)
 
 
 def plan_of_nothing(strategy: str, now: datetime, origin: object = None) -> Plan:
@@ -439,7 +367,7 @@ def apply(
         selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
         if not allow_large:
             check_caps(strategy, removal.by.now, tx, selected.going)
-        moved = move(tx, selected, saved.key, removal, OtherChanges(tx, selected, removal))
+        moved = move(tx, selected, saved.key, removal, _retraction(tx, selected, removal))
         plans.use_whole(tx, plan, moved.key)
         return moved.receipt
 
@@ -574,26 +502,16 @@ def _key(tools: CollectorDependencies, memory_id: str) -> int:
     return found[memory_id]
 
 
-def look_over(tools: CollectorDependencies, needs: Collection[str], wanted: OriginFilter | None = None) -> Survey:
-    missing = _missing(tools, needs)
-    if wanted is not None:
-        with tools.store.changing() as tx:
-            return with_brought(tx, tx.items.survey(needs, missing), wanted)
+def look_over(tools: CollectorDependencies, needs: Collection[str]) -> tuple[Survey, FirstLook]:
+    """Return what rules must see that need this much, and the look at the files that some need."""
+    seen = _first_look(tools, needs)
     with tools.store.reading() as rows:
-        return rows.items.survey(needs, missing)
+        return rows.items.survey(needs, seen.missing), seen
 
 
-def _missing(tools: CollectorDependencies, needs: Collection[str]) -> Collection[int]:
-    return missing_files(tools.store.code_paths()) if "files" in needs else ()
-
-
-def left_out(tools: CollectorDependencies, needs: Collection[str]) -> tuple[str, ...]:
-    """Folders about whose files nothing can be said now."""
-    roots = unseen_roots(tools.store.code_paths()) if "files" in needs else {}
-    return tuple(
-        f"{counted(count, 'file')} of {root} left out: the folder is missing, empty or unreadable."
-        for root, count in roots.items()
-    )
+def with_contributions(tx: Changes, options: Options) -> Options:
+    """The options with everything that those brought whose things are taken back."""
+    return options if options.wanted is None else replace(options, contributed=contributed_by(tx, options.wanted))
 
 
 def _first_look(tools: CollectorDependencies, needs: Collection[str]) -> FirstLook:
@@ -610,12 +528,12 @@ def _prune(
 ) -> Receipt:
     """Survey, decide and apply in one transaction: nothing can change in between."""
     needs = needs_of(strategy)
-    missing, seen = _missing(tools, needs), _first_look(tools, needs)
+    seen = _first_look(tools, needs)
     removal = _removal(tools, "prune", strategy)
     with tools.changing(tools.apply_seconds) as tx:
         with gc_paused():
-            survey = with_brought(tx, tx.items.survey(needs, missing), options.wanted)
-            draft = decide(survey, strategy, options, tools.workspace_id, part)
+            survey = tx.items.survey(needs, seen.missing)
+            draft = decide(survey, strategy, with_contributions(tx, options), tools.workspace_id, part)
         kept = seen.kept(draft.items)
         return apply_at_once(tx, draft, removal, kept=kept, check=check)
 
@@ -660,12 +578,10 @@ class Outlook:
 def look_ahead(tools: CollectorDependencies, strategies: Sequence[str], ttl_days: float | None) -> Outlook:
     """All that these strategies would take together; nothing is planned or moved."""
     needs = frozenset(need for strategy in strategies for need in needs_of(strategy))
-    places = list(tools.store.code_paths()) if "files" in needs else []
-    missing, seen = missing_files(places), first_look(places)
-    options = tools.options(ttl_days)
+    seen, options = _first_look(tools, needs), tools.options(ttl_days)
     with tools.store.changing(tools.apply_seconds) as tx:
         with gc_paused():
-            survey = tx.items.survey(needs, missing)
+            survey = tx.items.survey(needs, seen.missing)
             draft, named_by = decide_together(survey, strategies, options, tools.workspace_id)
         going = select(tx.items, draft.items, seen.kept(draft.items)).going.totals
         items = frozenset((item.kind, item.key) for item in draft.items)

@@ -2,19 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.collector.chunk_moves import known, places_now, without_undone
-from memsweep.model.graph_rows import EntityRecord, Move
+from memsweep.model.graph_rows import UNMENTIONED, EntityRecord, Move
 from memsweep.model.merging import MERGED_MENTION, SPLIT_MENTION
-from memsweep.model.revision import Piece, Place, model_before, pieces_before
-from memsweep.model.text import counted
+from memsweep.model.plan import Selection
+from memsweep.model.revision import (
+    MEMORY,
+    MemoryAct,
+    MemoryState,
+    MemoryText,
+    Piece,
+    Place,
+    Revision,
+    as_retraction,
+    before_of,
+    is_redaction,
+    model_before,
+    pieces_before,
+    remade,
+)
+from memsweep.model.text import content_hash, counted
+from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.refusals import other_model
 
 if TYPE_CHECKING:
+    from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
+
+
+# Keep the notes of merges, splits and retractions on a chunk's mentions with its text.
+#
+# A memory that is written anew gets new chunks. A redaction and its undo give it one for each that it had, so what was
+# moved in the old ones is taken back in the new. An earlier text waits in a revision with what was written down of it.
+# Reads first, writes last.
+
+
+_MENTIONS = (MERGED_MENTION, SPLIT_MENTION, UNMENTIONED)
+
+
+def noted(tx: Changes, pieces: Mapping[int, Sequence[Piece]]) -> dict[int, list[Piece]]:
+    """The pieces of some memories with what is written down of their mentions."""
+    splits = tx.moves.splits() if pieces else {}
+    acts = tx.acts.of_memories(pieces.keys()) if pieces else []
+    noting = {*tx.moves.targets(), *splits, *(act.trash for act in acts if act.trash is not None)} if pieces else set()
+    chunks = {piece.key for each in pieces.values() for piece in each}
+    of: dict[int, list[Move]] = defaultdict(list)
+    for move in tx.moves.of(noting, _MENTIONS, about=chunks) if noting and chunks else []:
+        of[move.a].append(move._replace(b=splits[move.receipt].new) if move.kind == SPLIT_MENTION else move)
+    return {key: [piece._replace(noted=tuple(of[piece.key])) for piece in each] for key, each in pieces.items()}
+
+
+def follow(tx: Changes, pieces: Iterable[Piece], chunks: Iterable[int]) -> None:
+    """Make the notes on pieces be about these chunks."""
+    moves = [
+        move._replace(a=chunk, b=None if move.kind == SPLIT_MENTION else move.b)
+        for piece, chunk in zip(pieces, chunks, strict=False)
+        for move in piece.noted
+    ]
+    tx.moves.set([move for move in moves if move.place])
+    tx.moves.add([move for move in moves if not move.place])
+
+
+def known(move: Move) -> tuple[int, str, int, int | None]:
+    """By what a move is told from others, wherever it is stored: places change when a file is copied or compacted."""
+    return move.receipt, move.kind, move.a, None if move.kind == SPLIT_MENTION else move.b
+
+
+def places_now(
+    tx: Changes, pieces: Iterable[Piece], receipts: Collection[int]
+) -> dict[tuple[int, str, int, int | None], int]:
+    """Return the places of what these receipts noted of pieces, where it still is about the same chunks."""
+    chunks = {move.a for piece in pieces for move in piece.noted}
+    found = tx.moves.of(receipts, _MENTIONS, about=chunks) if receipts and chunks else []
+    return {known(move): move.place for move in found}
+
+
+def without_undone(piece: Piece, undone: Collection[int], gone: Collection[int]) -> Piece:
+    """A piece that comes back, without what receipts moved in it that were undone meanwhile, the last one first.
+
+    What those did that are `gone` is final.
+    """
+    there, owners, kept = set(piece.entities), dict(piece.handed_in), list[Move]()
+    for move in sorted(piece.noted, reverse=True, key=lambda move: (move.receipt, move.place)):
+        if move.receipt in gone:
+            continue
+        if move.receipt not in undone:
+            kept.append(move)
+            continue
+        was, owner, now = _before(move)
+        there.discard(-1 if now is None else now)
+        if was is not None:
+            there.add(was)
+            owners |= {} if owner is None else {was: owner}
+    handed_in = tuple(sorted((entity, owner) for entity, owner in owners.items() if entity in there))
+    return piece._replace(entities=tuple(sorted(there)), handed_in=handed_in, noted=tuple(reversed(kept)))
+
+
+def _before(move: Move) -> tuple[int | None, int | None, int | None]:
+    """Return the mention before a move, its origin, and the mention that is there only since the move."""
+    if move.kind == SPLIT_MENTION:
+        return move.c, None, move.b
+    if move.kind == UNMENTIONED:
+        return move.b, move.c, None
+    return move.b, move.said[0] if move.said else None, move.c
+
 
 Embed = Callable[[Sequence[str]], tuple[EmbeddingModel, list[bytes]]]
 """Vectors of texts, and the model that they are of."""
@@ -147,3 +242,132 @@ def _kept(tx: Changes, row: EntityRecord, merged: Mapping[int, int], steps: list
         steps.append(Move(row.trash, MERGED_MENTION, 0, row.key, kept.key))
         row = kept
     return row
+
+
+def said_in_place_of(tx: Changes, memory: MemoryText, besides: Collection[int]) -> str | None:
+    """The id of a live memory that says what this one would say. One that was superseded is beside it, not in its way.
+
+    A text that was superseded may be said again, and is a new memory.
+    """
+    other = tx.texts.duplicate_of(memory, besides)
+    return None if other is None or tx.acts.ever_superseded({memory.key}) else other
+
+
+def earlier_texts(revisions: list[Revision]) -> dict[tuple[int, str], Mapping[str, Any]]:
+    """The texts that memories had, by memory and hash, with all that belongs to them."""
+    kept = (each for each in revisions if not is_redaction(each.before) and each.before["pieces"] is not None)
+    return {(each.item, content_hash(each.before["text"]).hex()): each.before for each in kept}
+
+
+def by_memory(acts: list[MemoryAct]) -> dict[int, list[MemoryAct]]:
+    found: dict[int, list[MemoryAct]] = defaultdict(list)
+    for act in acts:
+        found[act.memory].append(act)
+    return found
+
+
+def renamed(journal: list[MemoryAct], entities: StandingEntities) -> list[MemoryAct]:
+    """Acts that mention what a merge has kept in place of what they mentioned."""
+
+    def now(places: Collection[Place]) -> list[Place]:
+        return [(position, entities.now(entity)) for position, entity in places]
+
+    return [act._replace(said={**act.said, "mentions": now(act.mentions), "named": now(act.named)}) for act in journal]
+
+
+# Memories in other forms than they have: what has to be known to write them, and the texts that they had before.
+#
+# Reads and decides first, writes last.
+
+
+CHANGED = "changed since the plan was made"
+Lost = Mapping[int, Collection[Place]]
+"""What a memory, in another form, mentions no more."""
+
+
+class Form(NamedTuple):
+    """A memory as it is and as it will be; with what its chunks will be, if its text is another then."""
+
+    now: MemoryText
+    after: MemoryText
+    earlier: Mapping[str, Any] | None = None
+    returns: bool = False
+    """It is in the trash of a receipt that goes on holding what it was, and leaves it."""
+
+    @property
+    def is_other(self) -> bool:
+        return self.after != self.now
+
+
+class Forms:
+    """Decided one by one."""
+
+    def __init__(
+        self, tx: Changes, memories: Iterable[int], doing: Operation, going: Collection[int] = frozenset()
+    ) -> None:
+        self._tx, self._at, self._going = tx, to_micros(doing.now), going
+        keys = set(memories)
+        self.rows = tx.texts.at(keys) if keys else {}
+        self.journal = by_memory(tx.acts.of_memories(keys) if keys else [])
+        self._texts = earlier_texts(tx.revisions.of_items(MEMORY, keys) if keys else [])
+        self._model = tx.texts.model() if keys else None
+        self.made: list[Form] = []
+
+    def make(self, row: MemoryText, was: MemoryState | None, will: MemoryState | None, *, returns: bool = False) -> str:
+        """Give a memory another form; why that cannot be, or nothing."""
+        if will is None:
+            return CHANGED
+        after, earlier = remade(row, was, will), None
+        lives = row.trash is None or returns
+        if will.text != row.content_hash.hex():
+            earlier = self._texts.get((row.key, will.text))
+            if earlier is None:
+                return "its earlier text was purged"
+            after = after._replace(text=earlier["text"])
+            if lives and (other := said_in_place_of(self._tx, after, self._going)) is not None:
+                return f"the same text was added again as {other}"
+        if lives and (earlier or returns) and (gone := self._tx.tombstones.why_gone({row.key: after.text})):
+            return gone[row.key]
+        if after != row:
+            after = after._replace(updated_at=self._at, version=row.version + 1)
+        self.made.append(Form(row, after, earlier, returns))
+        return ""
+
+    def read(self, embed: Embed, lost: Lost) -> None:
+        """The last that has to be known before anything is written."""
+        self._lost = lost
+        changed = [form for form in self.made if form.earlier is not None]
+        befores = {form.now.key: form.earlier for form in changed if form.earlier is not None}
+        self._old = noted(self._tx, self._tx.texts.pieces([form.now.key for form in changed])) if changed else {}
+        self._earlier = EarlierTexts(self._tx, befores, embed, lost, self._old)
+
+    def write(self, receipt: int) -> None:
+        """Under a receipt, which keeps the texts that were there until now, if nothing else does."""
+        self._write([form for form in self.made if not form.returns], receipt)
+
+    def bring_back(self) -> None:
+        """Out of the trash of the receipts that hold them, which keep the texts that were there until now."""
+        returning = [form for form in self.made if form.returns]
+        for form in returning:
+            assert form.now.trash is not None, "what comes back is in the trash"
+            if chunks := self._write([form], form.now.trash):
+                self._tx.trash.restore(Selection({form.now.key}, set(chunks)))
+
+    def _write(self, forms: Sequence[Form], receipt: int) -> list[int]:
+        """The keys of new chunks."""
+        self._tx.revisions.add(self._revisions(forms, receipt))
+        self._tx.trash.restore(Selection(entities=self._earlier.returning if forms else set()))
+        chunks: list[int] = []
+        for form in forms:
+            if form.is_other:
+                pieces = None if form.earlier is None else self._earlier.pieces(form.now.key)
+                written = self._tx.texts.write(form.after, pieces)
+                follow(self._tx, pieces or (), written)
+                chunks += written
+        return chunks
+
+    def _revisions(self, forms: Iterable[Form], receipt: int) -> Iterator[Revision]:
+        for form in forms:
+            if form.earlier is not None and (form.now.key, form.now.content_hash.hex()) not in self._texts:
+                kept = before_of(form.now, form.after, self._old[form.now.key], self._model)
+                yield Revision(receipt, MEMORY, form.now.key, self._at, as_retraction(kept))

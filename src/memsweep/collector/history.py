@@ -46,7 +46,7 @@ def explain(tools: CollectorDependencies, item_id: str) -> tuple[Verdict, list[P
             verdict = mentioned(own, key, item_id, options, _id_of(rows.items))
             return verdict, plans.views(rows.items, [PlanItem("entity", key, 0, "")]), history
         seen = around_memory(rows.items, key) if kind == "memory" else around_entity(rows.items, key, options)
-    survey = seen or look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))
+    survey = seen or look_over(tools, {"ways"}.union(*(strategy.needs for strategy in STRATEGIES.values())))[0]
     with tools.store.reading() as rows:
         verdict = judge(survey, kind, key, item_id, options, tools.workspace_id, _id_of(rows.items))
         way = [PlanItem("entity", step, 0, "") for step in verdict.path]

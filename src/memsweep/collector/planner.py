@@ -124,7 +124,7 @@ def plan_of(
     )
     chosen, protected = _sorted_out(found, rows, options)
     chosen = part.of(_newest_first(chosen, rows))
-    if survey.brought is None and (fallen := _left_without_root(survey, chosen, options)):
+    if options.contributed is None and (fallen := _left_without_root(survey, chosen, options)):
         known = {item.key for item in chosen if item.kind == "entity"}
         known |= {item.key for item in protected if item.kind == "entity"}
         others = (item for item in fallen if item.key not in known and part.has(item))

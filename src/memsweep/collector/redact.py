@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.collector.chunk_moves import follow, noted
+from memsweep.collector.earlier_texts import follow, noted
 from memsweep.collector.masking import MaskedMemory, Masking, masked_memory, masked_record, numbered
 from memsweep.collector.revert_edits import DESCRIPTION, MOVE
 from memsweep.collector.secret_places import found, kind_of, known_in

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, S
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.collector.contributed_memories import said_again
-from memsweep.collector.earlier_texts import StandingEntities
+from memsweep.collector.earlier_texts import StandingEntities, by_memory
+from memsweep.collector.retraction import as_the_rows_are
 from memsweep.collector.selection import ids_of
 from memsweep.collector.unmerge import Unmerge
 from memsweep.collector.written_since import named_since, no_names
@@ -21,9 +21,10 @@ from memsweep.model.graph_rows import EntityRecord, Move, Place, RelationChange,
 from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.merging import Contender, MovedEnd, PutAway, RelationSet, Settled, settle
 from memsweep.model.plan import Selection, Totals
-from memsweep.model.revision import entities_of, only_taken_back
+from memsweep.model.revision import MemoryAct, entities_of, only_taken_back, state_of
 from memsweep.model.text import FindNames, name_key
 from memsweep.model.times import to_micros
+from memsweep.store.trash import SameText
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Operation
@@ -458,3 +459,31 @@ def unmentioned(
     return {
         key: found[key] for key, each in left.items() if key in found and (not each.explicit or each.origin in theirs)
     }
+
+
+def said_again(tx: Changes, found: Iterable[SameText]) -> list[SameText]:
+    """Of memories that would come back beside one with their text: those that it was said in place of.
+
+    Not where one of the two was superseded, or says this text only because another one of it was taken back: then
+    both were there before, and are told apart again once everything is undone.
+    """
+    pairs = list(found)
+    if not pairs:
+        return pairs
+    keys = {key for each in pairs for key in (each.key, each.other)}
+    apart = tx.acts.ever_superseded(keys) | _saying_otherwise(tx, keys)
+    return [each for each in pairs if apart.isdisjoint((each.key, each.other))]
+
+
+def _saying_otherwise(tx: Changes, memories: Collection[int]) -> set[int]:
+    """Return the memories that would say another text if nobody were taken back."""
+    journal = as_the_rows_are(by_memory(tx.acts.of_memories(memories)), tx.texts.at(memories))
+    taken = {act.trash for acts in journal.values() for act in acts if act.trash is not None}
+    # Undoing an update takes its act back as well, which is meant to last.
+    retractions = {key for key, row in tx.receipts.at(taken).items() if row.plan_id} if taken else set()
+    return {key for key, acts in journal.items() if _text(acts) != _text(acts, retractions)}
+
+
+def _text(acts: Iterable[MemoryAct], given_back: Collection[int] = ()) -> str | None:
+    state = state_of(act._replace(trash=None) if act.trash in given_back else act for act in acts)
+    return None if state is None else state.text

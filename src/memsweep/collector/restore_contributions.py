@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.collector.contributed_memories import LinksAgain, renamed, said_again
-from memsweep.collector.earlier_texts import Embed, StandingEntities
-from memsweep.collector.forms import Form, Forms
-from memsweep.collector.restore import SaidAgain
-from memsweep.collector.retraction import given_back, held_elsewhere, was_retracted
+from memsweep.collector.earlier_texts import Embed, Form, Forms, StandingEntities, renamed
+from memsweep.collector.restore import SaidAgain, said_again
+from memsweep.collector.retraction import FALLBACK, LINK, by_relation, given_back, was_retracted
+from memsweep.model.contribution import Contribution, FactState
+from memsweep.model.contribution import state_of as fact_of
 from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.merging import MERGED_MENTION
 from memsweep.model.revision import (
@@ -27,9 +27,12 @@ from memsweep.model.revision import (
     lost_mentions,
     state_of,
 )
+from memsweep.model.superseding import bases_from, together
 from memsweep.model.times import to_micros
 from memsweep.store.facts import OwnedMention
+from memsweep.store.journals import StoredFact
 from memsweep.store.memory_acts import MentionAt, PlacedMention
+from memsweep.store.things.memories import Supersession
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Operation
@@ -284,3 +287,99 @@ def _by_memory(mentions: Iterable[MentionAt]) -> dict[int, list[MentionAt]]:
     for each in mentions:
         found[each.memory].append(each)
     return found
+
+
+class Restatement:
+    """The changes of facts that a receipt let fall back, once it is undone."""
+
+    def __init__(self, tx: Changes, receipt: int) -> None:
+        self._receipt = receipt
+        self._facts: dict[int, StoredFact] = {}
+        self.said_again: dict[int, FactState] = {}
+        """Facts in the trash of another retraction that these contributions state, as they make them."""
+        self.relations = relations = tx.origins.taken_back_by(receipt)
+        """What they are about."""
+        if not relations:
+            return
+        left = {move.a: move.b for move in tx.moves.of([receipt], (FALLBACK,))}
+        holders = {row.key: row.trash for row in tx.relations.at(relations)}
+        facts = tx.origins.facts(relations, trashed=True)  # another receipt may hold it, and give it back as it will be
+        journal = by_relation(tx.origins.journal(relations))
+        for key, fact in facts.items():
+            whole = given_back(journal[key], receipt)
+            after = fact_of(given_back(whole, holders[key]))
+            if after is not None and after != fact.state:
+                self._facts[key] = StoredFact(after, _version(fact, left.get(key)))
+            if holders[key] != receipt and (stated := _said_without(whole, holders[key])) is not None:
+                self.said_again[key] = stated
+        self._versions = {key: facts[key].version for key in self.said_again}
+
+    @property
+    def count(self) -> int:
+        return len(self._facts.keys() | self.said_again.keys())
+
+    @property
+    def ended(self) -> set[int]:
+        """Facts that no longer hold then."""
+        return {key for key, fact in self._facts.items() if fact.state.invalid_at is not None}
+
+    def conflicts(self, tx: Changes, returning: Collection[int]) -> list[tuple[str, str]]:
+        """Facts that others of these contributions make again, and another receipt holds."""
+        waiting = (self._facts.keys() | self.said_again.keys()) - {*returning}
+        rows = tx.relations.at(waiting) if waiting else []
+        return held_elsewhere(tx, {row.id: row.trash for row in rows if row.trash not in (None, self._receipt)})
+
+    def write(self, tx: Changes, returning: Collection[int]) -> None:
+        """`returning` are relations that come back: without what those took back in whose trash they are."""
+        if self.relations:
+            again = {key: state for key, state in self.said_again.items() if key in returning}
+            tx.origins.set_facts(
+                self._facts | {key: StoredFact(state, self._versions[key] + 1) for key, state in again.items()}
+            )
+            tx.origins.give_back(self._receipt)
+            tx.moves.drop([self._receipt])
+
+
+def held_elsewhere(tx: Changes, held: Mapping[str, int | None]) -> list[tuple[str, str]]:
+    """Return for things in the trash, by id and holding receipt, what brings them back."""
+    receipts = tx.receipts.at({key for key in held.values() if key is not None}) if held else {}
+    ways = {key: f"undoing {row.id}" if row.undone_at is None else "recovering it" for key, row in receipts.items()}
+    return [(uid, f"it is in the trash; {ways[key]} brings it back") for uid, key in held.items() if key in ways]
+
+
+def _said_without(acts: Sequence[Contribution], holder: int | None) -> FactState | None:
+    """Return a fact without what its holder took back; None if nobody else states it, or it is no retraction's.
+
+    What is older than its journal may be what was taken back.
+    """
+    return fact_of(acts) if was_retracted(acts, holder) and acts[0].before is None else None
+
+
+def _version(fact: StoredFact, left: int | None) -> int:
+    """As if nothing had been, if nothing has been since."""
+    return fact.version - 1 if fact.version == left else fact.version + 1
+
+
+class LinksAgain:
+    """The links that a receipt ended, once it is undone or `only` one memory comes back; decided when it is made."""
+
+    def __init__(self, tx: Changes, written: Iterable[Move], only: int | None = None) -> None:
+        moves = [move for move in written if move.kind == LINK and only in (None, move.a, move.b)]
+        self.has_moved = bool(moves)
+        there = tx.texts.at({key for move in moves for key in (move.a, move.b) if key is not None}) if moves else {}
+        known = {link.pair: link for link in tx.acts.links()} if moves else {}
+        self._links = []
+        for move in moves:
+            if move.b is None or move.c is None or not {move.a, move.b} <= there.keys():
+                continue  # one of them was purged meanwhile
+            link = Supersession(move.a, move.b, move.c, bases_from(move.said))
+            now = known.get(link.pair)
+            self._links.append(link if now is None else now._replace(bases=together(now.bases, link.bases)))
+
+    @property
+    def older(self) -> set[int]:
+        """Return the memories that are superseded again."""
+        return {link.pair[0] for link in self._links}
+
+    def write(self, tx: Changes) -> None:
+        tx.acts.set_links(self._links)

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.collector.chunk_moves import follow, noted
-from memsweep.collector.earlier_texts import ComingBack, Embed, renewed
+from memsweep.collector.earlier_texts import ComingBack, Embed, follow, noted, renewed
 from memsweep.model.graph_rows import Alias, Move, RelationChange, Source
 from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import (

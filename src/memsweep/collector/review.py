@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.collector.collect import left_out, look_over
-from memsweep.collector.contributed import wanted_by
+from memsweep.collector.collect import look_over
 from memsweep.collector.planner import decide, needs_of
+from memsweep.collector.retraction import wanted_by
 from memsweep.errors import Conflict
 from memsweep.model.plan import (
     Folder,
@@ -28,6 +28,7 @@ from memsweep.store.paused import gc_paused
 
 if TYPE_CHECKING:
     from memsweep.collector.collect import CollectorDependencies
+    from memsweep.collector.selection import FirstLook
     from memsweep.store.items import Described, Items
 
 
@@ -56,8 +57,8 @@ def previews(tools: CollectorDependencies, strategies: Sequence[str], limit: int
     for strategy in strategies:
         wanted_by(strategy, None)  # which refuses what only a question can decide
     with gc_paused():
-        survey = look_over(tools, needs)
-        return [_preview(tools, survey, strategy, limit) for strategy in strategies]
+        survey, seen = look_over(tools, needs)
+        return [_preview(tools, survey, seen, strategy, limit) for strategy in strategies]
 
 
 def compare(tools: CollectorDependencies, earlier: str, later: str, limit: int) -> PlanDifference:
@@ -71,7 +72,7 @@ def compare(tools: CollectorDependencies, earlier: str, later: str, limit: int) 
         return PlanDifference(shown[0], shown[1], len(added), len(gone), len(sides[1]) - len(added))
 
 
-def _preview(tools: CollectorDependencies, survey: Survey, strategy: str, limit: int) -> Preview:
+def _preview(tools: CollectorDependencies, survey: Survey, seen: FirstLook, strategy: str, limit: int) -> Preview:
     try:
         draft = decide(survey, strategy, tools.options(), tools.workspace_id)
     except Conflict as problem:
@@ -85,7 +86,7 @@ def _preview(tools: CollectorDependencies, survey: Survey, strategy: str, limit:
         item_count=len(draft.items),
         protected=len(draft.protected),
         groups=_first_groups(tools, survey, draft, limit),
-        warnings=draft.warnings + left_out(tools, needs_of(strategy)),
+        warnings=draft.warnings + (seen.left_out if "files" in needs_of(strategy) else ()),
         share=draft.share,
         workspace_memories=draft.workspace_memories,
     )

@@ -15,6 +15,7 @@ from memsweep.collector.strategies.rule import keeps_fact
 from memsweep.errors import NotFound
 from memsweep.model.plan import CHANGES, Kind, PlanItem, Selection, Survey, Totals
 from memsweep.model.reach import unreachable
+from memsweep.model.text import counted
 from memsweep.store.items import Around, Items, LiveRow
 from memsweep.store.plans import views
 
@@ -29,13 +30,7 @@ Place = tuple[int, str, str]
 
 def missing_files(places: Iterable[Place]) -> set[int]:
     """Keys of files that are certainly gone. A root that is missing, empty or unreadable says nothing about them."""
-    return {key for key, doubt in _look(places) if not doubt}
-
-
-def unseen_roots(places: Iterable[Place]) -> dict[str, int]:
-    """Roots that are missing, empty or unreadable, and how many files each of them has in the index."""
-    counts = Counter(root for _, root, _ in places)
-    return {root: count for root, count in sorted(counts.items()) if not _stands(root)}
+    return first_look(places).missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +39,20 @@ class FirstLook:
 
     places: Sequence[Place] = ()
     doubts: Mapping[int, str] = field(default_factory=dict)
+
+    @property
+    def missing(self) -> set[int]:
+        """Return the keys of files that are certainly gone."""
+        return {key for key, doubt in self.doubts.items() if not doubt}
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """Return a sentence about each folder about whose files nothing can be said now."""
+        unseen = Counter(root for key, root, _ in self.places if self.doubts[key] == FOLDER_IS_GONE)
+        return tuple(
+            f"{counted(count, 'file')} of {root} left out: the folder is missing, empty or unreadable."
+            for root, count in sorted(unseen.items())
+        )
 
     def kept(self, items: Sequence[PlanItem]) -> dict[int, str]:
         """Return the memories of a plan that may not go, since their files are not certainly gone, with the reason.

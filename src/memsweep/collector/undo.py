@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memsweep.collector.contributed_memories import LinksAgain
 from memsweep.collector.earlier_texts import Embed
 from memsweep.collector.restore import Returning
-from memsweep.collector.restore_contributions import RestoreContributions
-from memsweep.collector.retraction import Restatement
+from memsweep.collector.restore_contributions import LinksAgain, Restatement, RestoreContributions
 from memsweep.collector.revert_edits import RevertEdits
 from memsweep.collector.unmerge import take_apart, take_back
 from memsweep.errors import Conflict, NotFound

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memsweep.collector.chunk_moves import noted
+from memsweep.collector.earlier_texts import noted
 from memsweep.collector.selection import live_memory
 from memsweep.errors import BadInput, Conflict, NotFound
 from memsweep.model.gate import Gate

@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from memsweep.model.audit import AuditEvent
-from memsweep.model.contributed import Contributed
 from memsweep.model.decay import Rates
 from memsweep.model.graph_rows import Strength
 from memsweep.model.ids import ItemKind
@@ -99,8 +98,6 @@ class Survey:
     supersessions: Sequence[tuple[int, int, int]] = ()
     """A memory, the one that has superseded it, and since when."""
     missing_files: frozenset[int] = frozenset()
-    brought: Contributed | None = None
-    """What somebody brought, if that is asked for."""
 
     def links(self, without: Collection[int] = ()) -> Iterator[tuple[int, int]]:
         """The ends of every relation that stands once these memories are gone."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.model.contributed import OriginFilter
 from memsweep.model.decay import Rates, faded
 from memsweep.model.plan import PERMANENT_TYPES, Survey, SurveyedEntity, SurveyedMemory, spoken_of
 from memsweep.model.reach import components
 from memsweep.model.times import to_micros
+
+if TYPE_CHECKING:
+    from memsweep.collector.retraction import Contributed, OriginFilter
 
 
 class Liveness(NamedTuple):
@@ -116,6 +118,8 @@ class Options:
     fading: Fading = field(default_factory=Fading)
     wanted: OriginFilter | None = None
     """Whose things are taken back, if that was asked for."""
+    contributed: Contributed | None = None
+    """And what these are."""
 
     def micros_ago(self, days: float) -> int:
         """A moment as the rows have it; before the year 1, if it must be."""
