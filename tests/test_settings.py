@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memsweep.collector.strategies import STRATEGIES
+from memsweep.collector.planner import STRATEGIES
 from memsweep.errors import BadInput, BadSetting
 from memsweep.model.strategies import RULES
 from memsweep.settings import Settings, config_file, load_settings

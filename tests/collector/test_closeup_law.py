@@ -13,8 +13,7 @@ from memsweep.collector import item_survey
 from memsweep.collector.collect import CollectorDependencies, look_over
 from memsweep.collector.history import explain
 from memsweep.collector.item_survey import judge
-from memsweep.collector.planner import plan_of
-from memsweep.collector.strategies import CASCADE, STRATEGIES
+from memsweep.collector.planner import CASCADE, STRATEGIES, plan_of
 from memsweep.collector.strategies.rule import Options
 from memsweep.model.plan import Found
 from tests.collector.random_stores import random_stores

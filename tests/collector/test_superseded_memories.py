@@ -157,7 +157,7 @@ def test_a_backup_and_a_copy_keep_the_chain(app: App, memory: Memory, chain: lis
 
 
 def test_links_are_asked_for_by_the_strategies_that_need_them() -> None:
-    from memsweep.collector.strategies import STRATEGIES
+    from memsweep.collector.planner import STRATEGIES
     from memsweep.collector.strategies.rule import Options
 
     assert {name for name, each in STRATEGIES.items() if "supersessions" in each.needs} == {"duplicates", "superseded"}

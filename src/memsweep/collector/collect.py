@@ -14,11 +14,12 @@ from memsweep.collector import purge as purging
 from memsweep.collector import undo as undoing
 from memsweep.collector.earlier_texts import Embed, no_model
 from memsweep.collector.item_survey import around_deletion
-from memsweep.collector.narrow import narrow, open_plan, spared_relations
+from memsweep.collector.narrow import narrow
 from memsweep.collector.planner import (
+    CASCADE,
     KINDS,
     WHOLE,
-    Part,
+    PlanPart,
     capped_by_plan,
     decide,
     decide_together,
@@ -28,6 +29,7 @@ from memsweep.collector.planner import (
     plan_of,
     plan_of_all,
     refuse_over_cap,
+    resolve,
 )
 from memsweep.collector.purge import Freeing, close, earlier_backups
 from memsweep.collector.retraction import OriginFilter, Retraction, contributed_by, wanted_by
@@ -38,11 +40,12 @@ from memsweep.collector.selection import (
     ids_in,
     ids_of,
     no_memory,
+    open_plan,
     planned_totals,
     select,
+    spared_relations,
     what_goes_with,
 )
-from memsweep.collector.strategies import CASCADE, resolve
 from memsweep.collector.strategies.rule import Fading, Options
 from memsweep.collector.written_since import no_names
 from memsweep.errors import BadInput, Conflict, NotFound, Unconfirmed
@@ -396,7 +399,7 @@ def plan_and_apply(
 
 
 def prune_part(
-    tools: CollectorDependencies, strategy: str, part: Part, ttl_days: float | None, check: Check | None
+    tools: CollectorDependencies, strategy: str, part: PlanPart, ttl_days: float | None, check: Check | None
 ) -> Receipt:
     """The same for a part of what is found; `check` may refuse it."""
     return _prune(tools, strategy, tools.options(ttl_days), check, part)
@@ -524,7 +527,7 @@ def _removal(tools: CollectorDependencies, action: str, strategy: str, plan_id: 
 
 
 def _prune(
-    tools: CollectorDependencies, strategy: str, options: Options, check: Check | None, part: Part = WHOLE
+    tools: CollectorDependencies, strategy: str, options: Options, check: Check | None, part: PlanPart = WHOLE
 ) -> Receipt:
     """Survey, decide and apply in one transaction: nothing can change in between."""
     needs = needs_of(strategy)
@@ -599,7 +602,7 @@ def prune_in_steps(
 ) -> Iterator[Receipt]:
     """Apply each strategy again and again, about `step` things at a time, until nothing of the outlook is left."""
     taken = Totals()
-    part = Part(step, outlook.items)
+    part = PlanPart(step, outlook.items)
     for strategy in strategies:
         while outlook.named_by[strategy]:
             check = None if allow_large else partial(_refuse_more, outlook, taken)

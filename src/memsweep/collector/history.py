@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.collector.collect import CollectorDependencies, look_over
 from memsweep.collector.item_survey import around_entity, around_memory, is_kept, judge, mentioned
-from memsweep.collector.strategies import STRATEGIES
+from memsweep.collector.planner import STRATEGIES
 from memsweep.errors import NotFound
 from memsweep.model.audit import AuditEvent, AuditPage, AuditQuery
 from memsweep.model.ids import is_own_id

@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memsweep.collector.planner import make_plan
+from memsweep.collector.planner import STRATEGIES, make_plan
 from memsweep.collector.selection import missing_files
-from memsweep.collector.strategies import STRATEGIES
 from memsweep.collector.strategies.duplicates import comparable_memories
 from memsweep.collector.strategies.rule import held, liveness, protection
 from memsweep.model.likeness import (

@@ -6,14 +6,14 @@ its parts one is applied.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping, Sequence
+from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.collector.planner import YOUNG_DAYS, rewarned
-from memsweep.collector.selection import ids_in, planned_totals, select
-from memsweep.errors import BadInput, Conflict
+from memsweep.collector.selection import ids_in, open_plan, planned_totals, select, spared_relations
+from memsweep.errors import BadInput
 from memsweep.model.plan import CHANGES, RETRACTED, Kind, Plan, PlanDraft, PlanItem, Protected, Totals
 from memsweep.model.strategies import SECRETS
 from memsweep.model.times import to_micros
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from memsweep.collector.selection import Selected
     from memsweep.store.changes import Changes
     from memsweep.store.items import Items
-    from memsweep.store.receipts import SavedPlan
 
 SPARED = "spared"
 KEPT_ALIVE = "kept alive by something spared"
@@ -55,21 +54,6 @@ def narrow(tools: CollectorDependencies, plan_id: str, exclude: Collection[str])
         _, made = plans.save(tx, draft, totals, planning)
         tx.audit(doing.counted("narrow", made.id, made.totals, plan_id, ids_in(tx.items, part.spared)))
     return made
-
-
-def open_plan(tx: Changes, plan_id: str, now: datetime) -> tuple[SavedPlan, Plan, list[PlanItem]]:
-    """A plan of the collector that can be applied now, with its items as they were saved."""
-    saved, plan = plans.load_usable(tx, plan_id, now)
-    if plan.strategy == plans.MERGE:
-        raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
-    items = tx.plans.items(saved.key)
-    plans.refuse_altered(plan, items)
-    return saved, plan, items
-
-
-def spared_relations(spared: Iterable[Key]) -> frozenset[int]:
-    """The others among them are in no plan, which is enough; a relation goes with its ends, too."""
-    return frozenset(key for kind, key in spared if kind == "relation")
 
 
 def _checked(exclude: Collection[str]) -> set[str]:

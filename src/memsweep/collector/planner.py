@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-from memsweep.collector.strategies import STRATEGIES, resolve
-from memsweep.collector.strategies.rule import liveness, protection
-from memsweep.errors import Conflict
+from memsweep.collector.strategies import duplicates, entities, memories, origin
+from memsweep.collector.strategies.rule import Options, liveness, protection
+from memsweep.errors import BadInput, Conflict
 from memsweep.model.ids import DEFAULT_WORKSPACE
 from memsweep.model.plan import (
     CHANGES,
@@ -24,10 +25,62 @@ from memsweep.model.plan import (
     SurveyedRelation,
     Totals,
 )
-from memsweep.model.strategies import COLLECTED
+from memsweep.model.strategies import ALIASES, ALL, COLLECTED, NAMES
 
-if TYPE_CHECKING:
-    from memsweep.collector.strategies.rule import Options
+Need = Literal[
+    "graph",
+    "unmentioned graph",
+    "relations",
+    "statements",
+    "ways",
+    "lone chunks",
+    "chunk counts",
+    "texts",
+    "files",
+    "supersessions",
+    "origins",
+]
+Rule = Callable[[Survey, Options], Iterable[Found]]
+
+
+@dataclass(frozen=True, slots=True)
+class Strategy:
+    """A rule and what it must see; every survey has the memories."""
+
+    find: Rule
+    needs: frozenset[Need] = frozenset()
+    capped: tuple[Kind, ...] = ("memory",)
+    """Of what it may not take more than half unless that was asked for."""
+
+
+# What removes memories may leave entities without a root, so it must see the graph, and which memory states what.
+CASCADE: frozenset[Need] = frozenset({"graph", "statements"})
+STRATEGIES: dict[str, Strategy] = {
+    "stale_code": Strategy(memories.stale_code, CASCADE),
+    "missing_files": Strategy(memories.missing_files, CASCADE | {"files"}),
+    "orphaned_chunks": Strategy(entities.orphaned_chunks, frozenset({"lone chunks"})),
+    "orphaned_entities": Strategy(entities.orphaned_entities, frozenset({"graph"})),
+    # It takes no memories, so what one of them speaks of stays as it is.
+    "unreachable_entities": Strategy(entities.unreachable_entities, frozenset({"unmentioned graph", "statements"})),
+    "expired": Strategy(memories.expired, CASCADE),
+    "empty_memories": Strategy(memories.empty_memories, CASCADE | {"chunk counts"}),
+    "duplicates": Strategy(duplicates.find, CASCADE | {"texts", "supersessions", "chunk counts"}),
+    # It takes no memories, and may still take most of what is known.
+    "decayed": Strategy(entities.decayed, frozenset({"relations"}), ("memory", "entity", "relation")),
+    "superseded": Strategy(memories.superseded, CASCADE | {"relations", "supersessions"}),
+    "origin": Strategy(origin.find, CASCADE | {"relations", "origins"}, ("memory", "entity", "relation")),
+}
+
+
+def resolve(name: str) -> tuple[str, ...]:
+    """The strategies behind a name."""
+    if name == "all":
+        return ALL
+    name = ALIASES.get(name, name)
+    if name not in STRATEGIES:
+        raise BadInput(f"Invalid strategy {name!r:.60}. Valid: {', '.join(NAMES)}")
+    return (name,)
+
 
 YOUNG_DAYS = 1.0
 CAP_SHARE = 0.5
@@ -56,7 +109,7 @@ def capped_by_plan(strategy: str) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys(kind for name in names for kind in STRATEGIES[name].capped)) or ("memory",)
 
 
-class Part(NamedTuple):
+class PlanPart(NamedTuple):
     """The part of the findings that a plan takes: about `at_most` things, and none that is not among `only`."""
 
     at_most: int | None = None
@@ -72,15 +125,15 @@ class Part(NamedTuple):
         return [item for item in chosen if item.kind != "entity"][: self.at_most] or chosen
 
 
-WHOLE = Part()
+WHOLE = PlanPart()
 
 
-def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str, part: Part = WHOLE) -> PlanDraft:
+def make_plan(survey: Survey, strategy: str, options: Options, workspace_id: str, part: PlanPart = WHOLE) -> PlanDraft:
     """Return the draft of what a strategy names, or a part of it."""
     return plan_of(survey, _found(survey, strategy, options).values(), options, workspace_id, part)
 
 
-def decide(survey: Survey, strategy: str, options: Options, workspace_id: str, part: Part = WHOLE) -> PlanDraft:
+def decide(survey: Survey, strategy: str, options: Options, workspace_id: str, part: PlanPart = WHOLE) -> PlanDraft:
     """The same, but nothing is planned where the survey cannot be right."""
     check_roots(survey, strategy, options)
     return make_plan(survey, strategy, options, workspace_id, part)
@@ -111,7 +164,7 @@ def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> PlanDraf
 
 
 def plan_of(
-    survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, part: Part = WHOLE
+    survey: Survey, found: Iterable[Found], options: Options, workspace_id: str, part: PlanPart = WHOLE
 ) -> PlanDraft:
     """A plan for exactly these things and what depends on them."""
     found, total = list(filter(part.has, found)), len(survey.memories)

@@ -12,20 +12,31 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.collector.earlier_texts import follow, noted
-from memsweep.collector.masking import MaskedMemory, Masking, masked_memory, masked_record, numbered
 from memsweep.collector.revert_edits import DESCRIPTION, MOVE
-from memsweep.collector.secret_places import found, kind_of, known_in
+from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.merging import SPLIT_NAME
-from memsweep.model.plan import Plan, PlanDraft, PlanItem, Receipt, Totals
-from memsweep.model.revision import MEMORY, MemoryText, Piece, Revision, as_redaction, before_of, is_as_left, left_as
+from memsweep.model.origin import renamed_session
+from memsweep.model.plan import Kind, Plan, PlanDraft, PlanItem, Receipt, Totals
+from memsweep.model.revision import (
+    MEMORY,
+    MemoryText,
+    Piece,
+    Revision,
+    as_redaction,
+    before_of,
+    is_as_left,
+    is_redaction,
+    left_as,
+)
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
-from memsweep.secrets.known import Known
+from memsweep.secrets.find import found_in, mark, redacted
+from memsweep.secrets.known import Known, secrets_of
 from memsweep.store import plans
-from memsweep.store.plans import Planning
+from memsweep.store.plans import BARE, SECRET, Planning
 from memsweep.store.receipts import NewReceipt
 from memsweep.store.records import KINDS, Record, digest_of
 from memsweep.store.refusals import other_model
@@ -33,6 +44,7 @@ from memsweep.store.refusals import other_model
 if TYPE_CHECKING:
     from memsweep.collector.collect import CollectorDependencies
     from memsweep.store.changes import Changes, WorkspaceReads
+
 
 _NAMED = ("alias", "name", SPLIT_NAME)
 _CHANGED = "changed since the plan was made"
@@ -59,7 +71,7 @@ class _Looked(NamedTuple):
 def plan(tools: CollectorDependencies) -> Plan:
     """Find secrets in everything that is stored, and save the list of it. Nothing is changed."""
     with tools.store.reading() as rows:
-        items = tuple(found(rows))
+        items = tuple(find_secrets(rows))
     draft = PlanDraft(items, (), (), 0.0, 0)
     planning = Planning(tools.new_id("plan"), SECRETS, tools.clock(), timedelta(hours=tools.plan_hours))
     with tools.changing() as tx:
@@ -313,3 +325,213 @@ def _redact_aliases(tx: Changes, aliases: Sequence[Alias], receipt: int, now: in
     tx.aliases.drop([alias.full_name for alias in aliases])
     kept = ((alias.entity, {"id": f"alias {alias.entity}", "alias": list(alias)}) for alias in aliases)
     tx.revisions.add(Revision(receipt, "alias", entity, now, as_redaction(before)) for entity, before in kept)
+
+
+# Find the secrets in stored values: by their form or context, or by a value that is known from elsewhere.
+
+
+# Mask stored values: marks in place of the secrets in them. Pure.
+
+
+_KEYS = {"name_key": "name", "type_key": "type", "relation_key": "relation"}
+"""Columns that are made from others."""
+_SHORTEST = 8
+"""A shorter secret is a word that may stand elsewhere: it goes where a rule finds it."""
+_LONG_LINE = 16
+
+
+class Masking(Gate):
+    """A gate that redacts what is known to be a secret as well."""
+
+    def __init__(self, known: Known) -> None:
+        super().__init__("redact")
+        self.known = known
+
+    def text(self, value: str, what: str = "text") -> str:
+        value, kinds = self.known.bare(super().text(value, what))
+        self.saw(kinds)
+        return value
+
+
+class MaskedMemory(NamedTuple):
+    """A memory without its secrets, and their kinds; its chunks, if they change, still have their old vectors."""
+
+    memory: MemoryText
+    pieces: list[Piece] | None
+    kinds: tuple[str, ...]
+
+
+def masked_memory(memory: MemoryText, pieces: Sequence[Piece], known: Known) -> MaskedMemory:
+    """Lines stay where they are, so that chunks are found where they were."""
+    gate = Masking(known)
+    text, kinds = known.redacted(memory.text, keep_lines=True)
+    secrets = found_in(memory.text) | known.within(memory.text)
+    after = memory._replace(
+        text=text,
+        tags=tuple(dict.fromkeys(gate.texts(memory.tags, "a tag"))),
+        source=gate.text(memory.source),
+        metadata=gate.json(memory.metadata, "metadata"),
+    )
+    changed = [_piece(piece, secrets, gate) for piece in pieces]
+    places = zip(pieces, changed, strict=True)
+    moved = [_moved(before, piece, memory.text, known) if secrets else piece for before, piece in places]
+    everything = tuple(dict.fromkeys([*kinds, *gate.redacted]))
+    return MaskedMemory(after, None if moved == list(pieces) else moved, everything)
+
+
+def masked_record(record: Record, known: Known) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The values of a row without its secrets, and their kinds."""
+    gate, values = Masking(known), dict(record.values)
+    if record.kind == "entity":
+        values["name"], kinds = known.name(values["name"])
+        gate.saw(kinds)
+    for name, value in values.items():
+        if isinstance(value, str) and name not in _KEYS:
+            values[name] = gate.text(value)
+        elif name == "tags":
+            values[name] = list(dict.fromkeys(gate.texts(tuple(value), name)))
+        elif isinstance(value, Mapping | list):
+            values[name] = gate.json(_with_pieces(value, gate), name)
+    if record.kind == "origin":
+        values["session"] = renamed_session(record.values["session"], values["session"])
+    for name, source in _KEYS.items():
+        if name in values and values[source] != record.values[source]:
+            values[name] = name_key(values[source])
+    return values, gate.redacted
+
+
+def numbered(values: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """A name that something else may have already, with a number behind it."""
+    named = next(name for name in ("name", "relation", "uid") if name in values)
+    name = f"{values[named]} {number}"
+    keys = {f"{named}_key": name_key(name)} if f"{named}_key" in values else {}
+    return {**values, named: name, **keys}
+
+
+def _with_pieces(value: Any, gate: Masking) -> Any:
+    """Return an earlier memory masked: a secret may begin in one chunk and end in the next."""
+    if not isinstance(value, Mapping) or not value.get("pieces"):
+        return value
+    secrets = found_in(value["text"]) | gate.known.within(value["text"])
+    pieces = [{**kept, "text": _without(kept["text"], secrets, gate)} for kept in value["pieces"]]
+    return {**value, "pieces": pieces}
+
+
+def _piece(piece: Piece, secrets: Mapping[str, str], gate: Gate) -> Piece:
+    return piece._replace(
+        text=_without(piece.text, secrets, gate), symbol=gate.text(piece.symbol), words=gate.text(piece.words)
+    )
+
+
+def _without(text: str, secrets: Mapping[str, str], gate: Gate) -> str:
+    """A chunk of a text without the secrets of the whole text, also those that it has only a part of."""
+    text, kinds = redacted(text, keep_lines=True)
+    if kinds:
+        gate.saw(kinds)
+    for secret, kind in sorted(secrets.items(), key=lambda each: -len(each[0])):
+        if len(secret) < _SHORTEST:
+            continue
+        lines = [line for line in secret.split("\n") if len(line) >= _LONG_LINE] if "\n" in secret else []
+        for part in (secret, *lines):
+            text = text.replace(part, mark(kind) + "\n" * part.count("\n"))
+        text = _without_ends(text, secret, kind)
+    return text
+
+
+def _without_ends(text: str, secret: str, kind: str) -> str:
+    """Return a chunk without the part of a secret that it begins or ends with."""
+    for size in range(min(len(secret) - 1, len(text)), _SHORTEST - 1, -1):
+        if text.endswith(secret[:size]):
+            text = text[:-size] + mark(kind)
+        if text.startswith(secret[-size:]):
+            text = mark(kind) + text[size:]
+    return text
+
+
+def _moved(before: Piece, after: Piece, text: str, known: Known) -> Piece:
+    """Return a piece with its start in a text that has become longer or shorter before it."""
+    if not text.startswith(before.text, before.start):
+        return after
+    return after._replace(start=len(known.redacted(text[: before.start], keep_lines=True)[0]))
+
+
+_PAGE = 500
+_KINDS: dict[str, Kind] = {"entity": "entity", "relation": "relation", "segment": "segment"}
+"""Rows that people know; all others are records of the workspace about itself."""
+
+
+def count_secrets(rows: WorkspaceReads) -> int:
+    """In how many places there is a secret."""
+    return sum(1 for _ in find_secrets(rows))
+
+
+def kind_of(item: PlanItem) -> str:
+    return str(item.evidence.get("in", item.kind))
+
+
+def known_in(rows: WorkspaceReads) -> Known:
+    """The secrets of all texts, live, stashed, in the trash or earlier: what shows in one of them is one elsewhere.
+
+    Also of texts that wait redacted for the purge: a name may have been left by who redacted them.
+    """
+    secrets: dict[str, str] = {}
+    for memory in _all_memories(rows):
+        secrets |= secrets_of(memory.text)
+    for segment in _all_records(rows, "segment"):
+        secrets |= secrets_of(segment.values["text"])
+    for revision in _all_records(rows, "revision"):
+        secrets |= secrets_of(revision.values["before"].get("text", ""))
+    return Known(secrets)
+
+
+def find_secrets(rows: WorkspaceReads) -> Iterator[PlanItem]:
+    """Everything that holds a secret; the kinds of it are the evidence, never the value."""
+    known = known_in(rows)
+    for memory in _all_memories(rows):
+        if kinds := masked_memory(memory, (), known).kinds:
+            bare = {BARE: True} if known.bare(redacted(memory.text)[0])[1] else {}
+            yield PlanItem("memory", memory.key, memory.version, SECRET, {"secrets": list(kinds), **bare})
+    for kind in KINDS:
+        for record in _all_records(rows, kind):
+            if is_redaction(record.values.get("before")):
+                continue  # it waits for the purge
+            if kinds := masked_record(record, known)[1]:
+                evidence = {"secrets": list(kinds), **_where(record, known)}
+                yield PlanItem(_KINDS.get(kind, "record"), record.key, record.version, SECRET, evidence)
+    yield from _named(rows, known)
+
+
+def _where(record: Record, known: Known) -> dict[str, Any]:
+    """Return further evidence of a place, so that it can be shown without the secret."""
+    if record.kind == "entity":
+        name = record.values["name"]
+        return {BARE: True} if known.name(name) != redacted(name) else {}
+    if record.kind == "segment":
+        return {"id": record.id}
+    return {} if record.kind in _KINDS else {"in": record.kind}
+
+
+def _named(rows: WorkspaceReads, known: Known) -> Iterator[PlanItem]:
+    """Yield the secrets without a row of their own: in the description, other names and counted names."""
+    if kinds := known.redacted(rows.records.description())[1]:
+        yield PlanItem("record", 0, 0, SECRET, {"secrets": list(kinds), "in": DESCRIPTION})
+    for alias in rows.records.aliases():
+        if kinds := known.name(alias.name)[1]:
+            yield PlanItem("record", alias.entity, 0, SECRET, {"secrets": list(kinds), "in": "alias"})
+    for name in rows.records.names_seen():
+        if kinds := known.name(name)[1]:
+            yield PlanItem("record", 0, 0, SECRET, {"secrets": list(kinds), "in": "name_seen"})
+
+
+def _all_memories(rows: WorkspaceReads) -> Iterator[MemoryText]:
+    after = 0
+    while page := rows.texts.page(after, _PAGE):
+        yield from page
+        after = page[-1].key
+
+
+def _all_records(rows: WorkspaceReads, kind: str) -> Iterator[Record]:
+    after = 0
+    while page := rows.records.page(kind, after, _PAGE):
+        yield from page
+        after = page[-1].key

@@ -9,15 +9,19 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import NamedTuple
 
 from memsweep.collector.strategies.rule import keeps_fact
-from memsweep.errors import NotFound
-from memsweep.model.plan import CHANGES, Kind, PlanItem, Selection, Survey, Totals
+from memsweep.errors import Conflict, NotFound
+from memsweep.model.plan import CHANGES, Kind, Plan, PlanItem, Selection, Survey, Totals
 from memsweep.model.reach import unreachable
 from memsweep.model.text import counted
+from memsweep.store import plans
+from memsweep.store.changes import Changes
 from memsweep.store.items import Around, Items, LiveRow
 from memsweep.store.plans import views
+from memsweep.store.receipts import SavedPlan
 
 FILE_IS_BACK = "its file is there again, or cannot be looked at"
 FOLDER_IS_GONE = "the folder that was indexed is missing, empty or unreadable now"
@@ -316,3 +320,18 @@ def live_memory(rows: Items, memory_id: str, workspace_id: str) -> int:
     if found[2] is not None:
         raise NotFound(f"memory {memory_id} is in the trash.", hint=f"Bring it back with recover_memory {memory_id}.")
     return found[1]
+
+
+def open_plan(tx: Changes, plan_id: str, now: datetime) -> tuple[SavedPlan, Plan, list[PlanItem]]:
+    """A plan of the collector that can be applied now, with its items as they were saved."""
+    saved, plan = plans.load_usable(tx, plan_id, now)
+    if plan.strategy == plans.MERGE:
+        raise Conflict(f"plan {plan_id} merges entities; merge_entities applies it.")
+    items = tx.plans.items(saved.key)
+    plans.refuse_altered(plan, items)
+    return saved, plan, items
+
+
+def spared_relations(spared: Iterable[tuple[Kind, int]]) -> frozenset[int]:
+    """The others among them are in no plan, which is enough; a relation goes with its ends, too."""
+    return frozenset(key for kind, key in spared if kind == "relation")

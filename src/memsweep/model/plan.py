@@ -195,7 +195,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class TextComparison:
     """A memory and the one that is kept in its place: how both begin, and where they differ."""
 
     text: str
@@ -222,7 +222,7 @@ class PlanView:
     relation: str | None = None
     ends: tuple[str, str] | None = None
     """Of a relation: the ids of the entities it is between."""
-    beside: Beside | None = None
+    beside: TextComparison | None = None
     """Of a near duplicate."""
 
 

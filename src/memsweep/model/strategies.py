@@ -1,4 +1,4 @@
-"""The names of the strategies, for everybody who has to check one: `collector/strategies` has the rules behind them."""
+"""The names of the strategies, for everybody who has to check one: `collector/planner.py` has the rules behind them."""
 
 from __future__ import annotations
 

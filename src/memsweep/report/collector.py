@@ -22,7 +22,7 @@ from memsweep.report.memory import deleted_workspaces, masked
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed, TrashPage
     from memsweep.model.plan import (
-        Beside,
+        TextComparison,
         Deleted,
         Plan,
         PlanDifference,
@@ -321,7 +321,7 @@ def item(item: PlanView, why: Why) -> dict[str, Any]:
     }
 
 
-def _beside(both: Beside) -> dict[str, Any]:
+def _beside(both: TextComparison) -> dict[str, Any]:
     differs = [{"text": mine, "kept_text": kept} for mine, kept in both.differs]
     return {"text": both.text, "kept_text": both.kept_text, "differs": differs}
 

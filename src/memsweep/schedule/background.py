@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memsweep.clock import local_now, now
-from memsweep.collector.strategies import resolve
+from memsweep.collector.planner import resolve
 from memsweep.errors import BadSetting, MemsweepError
 from memsweep.model.times import iso
 from memsweep.operation import Sync

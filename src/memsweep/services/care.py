@@ -61,14 +61,14 @@ class CareService(Generic[Mode]):
 
     def _remarks(self) -> list[str]:
         """Return what is no damage: how many secrets the rules find in what is stored, never which."""
-        from memsweep.collector.secret_places import count
+        from memsweep.collector.redact import count_secrets
 
         try:
             store = self._access.found()
             if store is None:
                 return ["Nothing is stored here yet."]
             with store.collector.reading() as rows:
-                number = count(rows)
+                number = count_secrets(rows)
         except (MemsweepError, *SUSPECTS):  # damaged: that is what the findings are about
             return []
         found = f"The rules find secrets in {counted(number, 'place')}; `memsweep prune -s secrets` shows them masked."

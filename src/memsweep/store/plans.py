@@ -15,13 +15,13 @@ from memsweep.errors import Conflict, NotFound, StoreCorrupt
 from memsweep.model.likeness import differences
 from memsweep.model.plan import (
     NAMING_MEMORIES,
-    Beside,
     Kind,
     Plan,
     PlanDraft,
     PlanItem,
     PlanView,
     Protected,
+    TextComparison,
     Totals,
     counts_of,
     digest_of,
@@ -203,19 +203,19 @@ def _named(evidence: Mapping[str, Any]) -> list[str]:
     return [name for name in NAMING_MEMORIES if name in evidence]
 
 
-def _beside(text: str | None, kept: str | None) -> Beside | None:
+def _beside(text: str | None, kept: str | None) -> TextComparison | None:
     """Two texts as they are now; computed when it is shown, for a plan must not outlive the content it speaks of."""
     if text is None or kept is None:
         return None
-    return Beside(clipped(text, _SHOWN_TEXT), clipped(kept, _SHOWN_TEXT), tuple(differences(text, kept)))
+    return TextComparison(clipped(text, _SHOWN_TEXT), clipped(kept, _SHOWN_TEXT), tuple(differences(text, kept)))
 
 
-def _redaction(after: str) -> Beside:
+def _redaction(after: str) -> TextComparison:
     """Return the text around the first secret: with dots for it before, and a mark after."""
     first = _MARK.search(after)
     start = max(0, first.start() - _SHOWN_TEXT // 3) if first else 0
     shown = clipped(after[start:], _SHOWN_TEXT)
-    return Beside(_MARK.sub(_DOTS, shown), shown, ())
+    return TextComparison(_MARK.sub(_DOTS, shown), shown, ())
 
 
 def _opened(rows: Items, head: PlanRow) -> Plan:
