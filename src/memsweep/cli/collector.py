@@ -120,7 +120,7 @@ def look_and_apply(
         nonlocal how_to_apply
         memory = app.memory(workspace)
         made = make(memory)
-        items = memory.sweep.items(made.id, limit=limit) if made.item_count else []
+        items = memory.sweep.items(made, limit=limit) if made.item_count else []
         preview = report.planned(made, items, why, cursor_at(limit, made.item_count, made.id))
         how_to_apply = _apply_command(memory, made, allow_large, backup)
         if not as_json:

@@ -57,6 +57,7 @@ from memsweep.model.plan import (
     Operation,
     Plan,
     PlanDraft,
+    PlanItem,
     PlanView,
     Receipt,
     Selection,
@@ -339,11 +340,15 @@ def over_cap_of(tools: CollectorDependencies, plan_id: str) -> str:
         return over_cap(plan.totals, rows.items.count(kinds), kinds, gone_within_a_day(rows, tools.clock()))
 
 
-def plan_items(tools: CollectorDependencies, plan_id: str, offset: int, limit: int) -> list[PlanView]:
+def plan_items(tools: CollectorDependencies, plan: str | Plan, offset: int, limit: int) -> list[PlanView]:
     """Return the items that a saved plan would remove, with the reason of each."""
     with tools.store.reading() as rows:
-        saved, _ = plans.load(rows, plan_id)
-        return plans.views(rows.items, rows.plans.items(saved.key, offset, limit))
+        if isinstance(plan, Plan) and plan.items:
+            items: Sequence[PlanItem] = plan.items[offset : offset + limit]
+        else:
+            saved, _ = plans.load(rows, plan.id if isinstance(plan, Plan) else plan)
+            items = rows.plans.items(saved.key, offset, limit)
+        return plans.views(rows.items, items)
 
 
 def apply(

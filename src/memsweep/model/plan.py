@@ -175,7 +175,7 @@ class PlanDraft:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A saved plan without its items, which are read page by page."""
+    """A saved plan; of one that was not made just now, items are read page by page."""
 
     id: str
     strategy: str
@@ -192,6 +192,7 @@ class Plan:
     """The plan that this is a part of; the two are used once together."""
     receipt_id: str | None = None
     """Of its use."""
+    items: tuple[PlanItem, ...] = field(default=(), repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

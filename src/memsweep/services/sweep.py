@@ -81,8 +81,8 @@ class SweepService(Generic[Mode]):
         return collect.over_cap_of(collector(self._access), plan_id)
 
     @operation
-    def items(self, plan_id: str, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
-        """Return the items that a saved plan would remove, with the reason of each."""
+    def items(self, plan_id: str | Plan, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
+        """Return the items that a saved plan, or the plan of this id, would remove, with the reason of each."""
         from memsweep.collector import collect
 
         return collect.plan_items(collector(self._access), plan_id, offset, page_size(limit))

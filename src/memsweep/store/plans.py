@@ -90,7 +90,7 @@ def save(tx: Reads, draft: PlanDraft, totals: Totals, planning: Planning) -> tup
     )
     plan = _opened(tx.items, head)
     tx.plans.drop_unused(planning.now)
-    return tx.plans.add(head, draft.items), plan
+    return tx.plans.add(head, draft.items), replace(plan, items=draft.items)
 
 
 def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPlan, Plan]:

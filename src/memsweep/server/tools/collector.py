@@ -95,7 +95,7 @@ def collector_tools(app: App) -> list[ToolRow]:
             plan = memory.sweep.get_plan(plan_id)
         if exclude:
             plan = memory.sweep.narrow(plan.id, exclude)
-        items = memory.sweep.items(plan.id, offset=offset, limit=limit) if plan.item_count else []
+        items = memory.sweep.items(plan, offset=offset, limit=limit) if plan.item_count else []
         return report.previewed(plan, items, why, cursor_at(offset + limit, plan.item_count, plan.id))
 
     def undo(receipt_id: str, workspace_id: str = "") -> Answer:
@@ -226,6 +226,6 @@ def plan_question(
     plan = make() if plan_id is None else memory.sweep.get_plan(plan_id)
     if exclude:
         plan = memory.sweep.narrow(plan.id, exclude)
-    sample = memory.sweep.items(plan.id, limit=questions.SAMPLE) if plan.item_count else []
+    sample = memory.sweep.items(plan, limit=questions.SAMPLE) if plan.item_count else []
     said = questions.plan_question(memory.workspace_id, plan, sample, named=plan.id == plan_id)
     return Question(said if plan.item_count else "", {"plan_id": plan.id, **({"exclude": None} if exclude else {})})

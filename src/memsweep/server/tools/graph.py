@@ -144,7 +144,7 @@ def graph_tools(app: App) -> list[ToolRow]:
             refuse_other_strategy(memory.sweep.get_plan(plan_id), "decayed", "prune_memory applies it.")
         if _previews(mode, dry_run):
             plan = memory.sweep.get_plan(plan_id) if plan_id else memory.graph.plan_prune(**thresholds)
-            return report.previewed(plan, memory.sweep.items(plan.id, limit=report.SHOWN))
+            return report.previewed(plan, memory.sweep.items(plan, limit=report.SHOWN))
         if plan_id is not None:
             receipt = memory.sweep.apply(plan_id, confirm=confirm, allow_large=allow_large)
         else:
