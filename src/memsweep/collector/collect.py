@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memsweep.collector import purge as purging
 from memsweep.collector import undo as undoing
@@ -73,7 +73,7 @@ from memsweep.store import plans
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.paused import gc_paused
 from memsweep.store.plans import Planning
-from memsweep.store.receipts import NewReceipt, ReceiptRow
+from memsweep.store.receipts import NewReceipt
 from memsweep.store.texts import forgotten_hash
 from memsweep.store.things.collected import TombstoneRow
 
@@ -110,24 +110,6 @@ class Removal:
         )
 
 
-class Moved(NamedTuple):
-    """The receipt of what was moved to the trash, and its key."""
-
-    made: NewReceipt
-    key: int
-    changed: Totals
-
-    @property
-    def receipt(self) -> Receipt:
-        made = self.made
-        said = (made.id, made.plan_id, made.strategy, made.totals, tuple(made.skipped), made.created_at)
-        return Receipt(*said, self.changed)
-
-    @property
-    def row(self) -> ReceiptRow:
-        return ReceiptRow(self.key, self.made.id, self.made.plan_id, self.made.created_at, None, None)
-
-
 def apply_at_once(
     tx: Changes,
     draft: PlanDraft,
@@ -146,10 +128,10 @@ def apply_at_once(
     retraction = _retraction(tx, selected, removal)
     planning = Planning(removal.plan_id, removal.strategy, removal.by.now)
     plan, _ = plans.save(tx, draft, planned_totals(tx.items, draft.items), planning)
-    moved = move(tx, selected, plan, removal, retraction, segments)
+    key, receipt = move(tx, selected, plan, removal, retraction, segments)
     if forgetting is not None:
-        forgetting.write(tx, moved.row, plan, removal.by)
-    return moved.receipt
+        forgetting.write(tx, key, receipt, plan, removal.by)
+    return receipt
 
 
 def check_caps(strategy: str, now: datetime, tx: Changes, going: Selection) -> None:
@@ -170,8 +152,8 @@ def move(
     removal: Removal,
     retraction: Retraction | None,
     segments: Sequence[tuple[int, int]] = (),
-) -> Moved:
-    """Everything that goes to the trash, under a new receipt."""
+) -> tuple[int, Receipt]:
+    """Everything that goes to the trash, under a new receipt; its key, and the receipt."""
     if selected.segments:  # those that nobody has pinned or taken out since they were planned
         there = set(tx.segments.unpinned())
         segments = [*segments, *(each for each in selected.segments if each in there)]
@@ -187,7 +169,8 @@ def move(
     tx.audit(removal.by.counted(made.action, made.id, made.totals, made.strategy, ids))
     for item_id, reason in made.skipped:
         tx.audit(removal.by.event("skip", item_id, reason=reason))
-    return Moved(made, key, retraction.changed if retraction else Totals())
+    changed = retraction.changed if retraction else Totals()
+    return key, Receipt(made.id, made.plan_id, made.strategy, made.totals, skipped, made.created_at, changed)
 
 
 def _retraction(tx: Changes, selected: Selected, removal: Removal) -> Retraction | None:
@@ -205,11 +188,11 @@ class _Forgetting:
         self._ids = ids_of(tx.items, self._freeing.gone.memories, self._freeing.gone.entities)
         self._texts = [(memory.id, memory.text) for memory in tx.texts.at(going.memories).values()]
 
-    def write(self, tx: Changes, receipt: ReceiptRow, plan: int, by: Operation) -> None:
+    def write(self, tx: Changes, key: int, receipt: Receipt, plan: int, by: Operation) -> None:
         hashes = [(uid, forgotten_hash(text)) for uid, text in self._texts]
         tx.tombstones.add([TombstoneRow(digest, by.now, uid, "deleted forever") for uid, digest in hashes])
         self._freeing.write(tx)
-        close(tx, [receipt], [plan], by, {receipt.key: self._ids})
+        close(tx, {key: receipt.id}, [plan], by, {key: self._ids})
 
 
 CLEAR_PHRASE = "DELETE ALL MEMORIES"
@@ -375,9 +358,9 @@ def apply(
         selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
         if not allow_large:
             check_caps(strategy, removal.by.now, tx, selected.going)
-        moved = move(tx, selected, saved.key, removal, _retraction(tx, selected, removal))
-        plans.use_whole(tx, plan, moved.key)
-        return moved.receipt
+        key, receipt = move(tx, selected, saved.key, removal, _retraction(tx, selected, removal))
+        plans.use_whole(tx, plan, key)
+        return receipt
 
 
 def plan_and_apply(

@@ -6,7 +6,7 @@ its parts one is applied.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from datetime import timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
@@ -124,13 +124,7 @@ def _still_superseded(left: Sequence[PlanItem], spared: Sequence[PlanItem]) -> s
 
 
 def _goes(item: PlanItem, selected: Selected) -> bool:
-    gone: Mapping[Kind, Collection[int]] = {
-        "memory": selected.going.memories,
-        "chunk": selected.going.chunks,
-        "entity": selected.going.entities,
-        "relation": selected.going.relations,
-    }
-    return item.kind in gone and item.reason not in CHANGES and item.key in gone[item.kind]
+    return item.reason not in CHANGES and selected.going.has(item)
 
 
 def _draft(rows: Items, plan: Plan, part: NarrowedPlan, earlier: Collection[Key]) -> PlanDraft:

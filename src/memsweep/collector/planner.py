@@ -170,11 +170,7 @@ def plan_of(
     found, total = list(filter(part.has, found)), len(survey.memories)
     if not found:
         return PlanDraft((), (), (), 0.0, total)
-    rows = _Rows(
-        {row.key: row for row in survey.memories},
-        {row.key: row for row in survey.entities},
-        {row.key: row for row in survey.relations},
-    )
+    rows = _by_kind(survey)
     chosen, protected = _sorted_out(found, rows, options)
     chosen = part.of(_newest_first(chosen, rows))
     if options.contributed is None and (fallen := _left_without_root(survey, chosen, options)):
@@ -183,7 +179,7 @@ def plan_of(
         others = (item for item in fallen if item.key not in known and part.has(item))
         more, spared = _sorted_out(others, rows, options)
         chosen, protected = chosen + more, protected + spared
-    items = tuple(_item(item, rows.of(item)) for item in chosen)
+    items = tuple(_item(item, _row(rows, item)) for item in chosen)
     removed = sum(item.kind == "memory" and item.reason not in CHANGES for item in items)
     return PlanDraft(
         items=items,
@@ -249,22 +245,20 @@ def _found(survey: Survey, strategy: str, options: Options) -> dict[tuple[Kind, 
     return found
 
 
-class _Rows(NamedTuple):
-    """The rows of a survey by their keys."""
+_Row = SurveyedMemory | SurveyedEntity | SurveyedRelation
+_Rows = Mapping[Kind, Mapping[int, _Row]]
 
-    memories: Mapping[int, SurveyedMemory]
-    entities: Mapping[int, SurveyedEntity]
-    relations: Mapping[int, SurveyedRelation]
 
-    def of(self, item: Found | PlanItem) -> SurveyedMemory | SurveyedEntity | SurveyedRelation | None:
-        match item.kind:
-            case "memory":
-                return self.memories.get(item.key)
-            case "entity":
-                return self.entities.get(item.key)
-            case "relation":
-                return self.relations.get(item.key)
-        return None
+def _by_kind(survey: Survey) -> _Rows:
+    return {
+        "memory": {row.key: row for row in survey.memories},
+        "entity": {row.key: row for row in survey.entities},
+        "relation": {row.key: row for row in survey.relations},
+    }
+
+
+def _row(rows: _Rows, item: Found | PlanItem) -> _Row | None:
+    return rows[item.kind].get(item.key) if item.kind in rows else None
 
 
 def _sorted_out(found: Iterable[Found], rows: _Rows, options: Options) -> tuple[list[Found], list[Protected]]:
@@ -280,7 +274,7 @@ def _sorted_out(found: Iterable[Found], rows: _Rows, options: Options) -> tuple[
 
 def _objection(item: Found, rows: _Rows, options: Options) -> str:
     """Why an item may not be taken; a relation has the protection of its subject."""
-    row = rows.of(item)
+    row = _row(rows, item)
     if item.reason == IN_TRASH:
         return ""
     if isinstance(row, SurveyedRelation) and item.reason in RETRACTED:
@@ -288,8 +282,8 @@ def _objection(item: Found, rows: _Rows, options: Options) -> str:
     if row is not None and item.reason in CHANGES:
         return ""  # a pin keeps a memory, not what somebody made of it
     if isinstance(row, SurveyedRelation):
-        subject = rows.entities.get(row.subject)
-        reason = "" if subject is None else protection(subject, options)
+        subject = rows["entity"].get(row.subject)
+        reason = protection(subject, options) if isinstance(subject, SurveyedEntity) else ""
         return reason and f"its subject: {reason}"
     if row is None:
         return "" if item.kind in ("chunk", "segment") else "gone"
@@ -298,10 +292,12 @@ def _objection(item: Found, rows: _Rows, options: Options) -> str:
 
 def _newest_first(chosen: list[Found], rows: _Rows) -> list[Found]:
     """The memories by age, the newest first; what else there is follows as it was found."""
-    memories = [item for item in chosen if item.kind == "memory" and item.key in rows.memories]
-    others = [item for item in chosen if item.kind != "memory" or item.key not in rows.memories]
-    memories.sort(key=lambda item: rows.memories[item.key].created_at, reverse=True)
-    return memories + others
+
+    def age(item: Found) -> tuple[bool, int]:
+        row = _row(rows, item)
+        return (False, -row.created_at) if isinstance(row, SurveyedMemory) else (True, 0)
+
+    return sorted(chosen, key=age)
 
 
 def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options) -> list[Found]:
@@ -320,13 +316,13 @@ def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options
     return [Found("entity", key, "left_without_root") for key in sorted(fallen)]
 
 
-def _item(found: Found, row: SurveyedMemory | SurveyedEntity | SurveyedRelation | None) -> PlanItem:
+def _item(found: Found, row: _Row | None) -> PlanItem:
     return PlanItem(found.kind, found.key, 0 if row is None else row.version, found.reason, found.evidence)
 
 
 def _warnings(rows: _Rows, items: Sequence[PlanItem], options: Options, workspace_id: str) -> list[str]:
     young = options.micros_ago(YOUNG_DAYS)
-    taken = (rows.of(item) for item in items)
+    taken = (_row(rows, item) for item in items)
     recent = sum(isinstance(row, SurveyedMemory | SurveyedEntity) and row.created_at > young for row in taken)
     warnings = [f"{recent}{_YOUNG}"] if recent else []
     if items and workspace_id == DEFAULT_WORKSPACE:

@@ -14,7 +14,6 @@ from memsweep.model.merging import HeldRelation, MovedEnd, after_purge, freed_wi
 from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import MEMORY
 from memsweep.store.paused import gc_paused
-from memsweep.store.receipts import ReceiptRow
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Operation
@@ -129,7 +128,7 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
             freeing = Freeing(tx, tx.trash.held_by(keys), keys)
         freeing.write(tx)
         segments = tx.segments.free(keys)
-        close(tx, receipts, plans, doing, freeing.ids)
+        close(tx, {receipt.key: receipt.id for receipt in receipts}, plans, doing, freeing.ids)
     # Even if there was nothing to free: an earlier purge may have been cut short here.
     freed = freeing.totals
     notes = store.wipe("the trash is freed", freed=bool(segments or freeing.revisions) or freed != Totals())
@@ -139,16 +138,17 @@ def purge(store: Collector, before: datetime, doing: Operation) -> Purged:
 
 def close(
     tx: Changes,
-    receipts: Sequence[ReceiptRow],
+    receipts: Mapping[int, str],
     plans: Collection[int],
     doing: Operation,
     ids: Mapping[int, Sequence[str]],
 ) -> None:
-    """The receipts are spent, and their plans say no more what was in them; the log keeps the ids of what each held."""
+    """The receipts (their ids by key) are spent, and their plans say no more what was in them; the log keeps the ids of
+    what each held."""
     tx.plans.forget(plans)
-    tx.receipts.set_purged([receipt.key for receipt in receipts], doing.now)
-    for receipt in receipts:
-        tx.audit(doing.event("purge", receipt.id, ids=ids.get(receipt.key, ())))
+    tx.receipts.set_purged([*receipts], doing.now)
+    for key, receipt_id in receipts.items():
+        tx.audit(doing.event("purge", receipt_id, ids=ids.get(key, ())))
 
 
 class Freeing:

@@ -166,8 +166,7 @@ def select(
     relations.update(key for key, left, right in around.relations if left in entities or right in entities)
     going = Selection(memories, chunks, entities, relations)
     ids = ids_of(rows, going.memories, going.entities)
-    gone = {"memory": going.memories, "relation": going.relations}
-    retracted = tuple(item for item in items if "acts" in item.evidence and item.key in gone.get(item.kind, ()))
+    retracted = tuple(item for item in items if "acts" in item.evidence and going.has(item))
     return Selected(going, _skipped(rows, items, going, live, kept), ids, changes, segments, retracted)
 
 
@@ -273,13 +272,7 @@ def _without_hold(
 def _skipped(
     rows: Items, items: Sequence[PlanItem], going: Selection, live: Live, kept: Mapping[int, str]
 ) -> tuple[tuple[str, str], ...]:
-    gone: dict[Kind, AbstractSet[int]] = {
-        "memory": going.memories,
-        "chunk": going.chunks,
-        "entity": going.entities,
-        "relation": going.relations,
-    }
-    left = [item for item in items if item.key not in gone.get(item.kind, ())]
+    left = [item for item in items if not going.has(item)]
     ids = rows.ids({kind: keys for kind, keys in _keys(left).items() if keys}) if left else {}
     return tuple(
         (

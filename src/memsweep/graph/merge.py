@@ -11,7 +11,8 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.errors import BadInput, Conflict
-from memsweep.model.graph import Merged, Split, unknown_entity
+from memsweep.graph.relating import find
+from memsweep.model.graph import Merged, Split
 from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name, RelationRecord
 from memsweep.model.memory import NamedThing
 from memsweep.model.merging import (
@@ -77,14 +78,6 @@ def merge(
         counts = {"entities": totals.entities, "relations": totals.relations}
         tx.audit(doing.event("merge", merging.target.id, counts, receipt_id, merging.ids))
     return Merged(merging.target.id, merging.target.name, merging.names, *merging.moved, plan_id or "", receipt_id)
-
-
-def find(tx: Changes, name_or_id: str) -> int:
-    """The key of a live entity."""
-    found = tx.entities.find(name_or_id)
-    if found is None:
-        raise unknown_entity(name_or_id)
-    return found
 
 
 def _sources(tx: Changes, names: Sequence[str], target: int) -> list[int]:
@@ -277,7 +270,7 @@ class _Aliases:
 
 # A part of an entity becomes an entity of its own. Reads and decides first, writes last.
 #
-# It writes down what it moved under its receipt; `memsweep.collector.undo_split` takes that back.
+# It writes down what it moved under its receipt; `memsweep.collector.unmerge` takes that back.
 
 
 class SplitRequest(NamedTuple):

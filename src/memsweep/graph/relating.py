@@ -76,7 +76,7 @@ def relate(
 
 def reinforce(tx: Changes, asked: Reinforcement, origin: int | None) -> Reinforced:
     """Confirm or correct a known relation."""
-    ends = [_known(tx, name) for name in (asked.subject, asked.object)]
+    ends = [find(tx, name) for name in (asked.subject, asked.object)]
     wanted: tuple[Where, ...] = (("subject", "=", ends[0]), ("relation_key", "=", name_key(asked.relation)), _HOLDS)
     found = tx.rows.ask(Find(RelationRow, wanted, near="live"))[0]
     relation = next((each for each in found if each.object == ends[1]), None)
@@ -92,7 +92,8 @@ def reinforce(tx: Changes, asked: Reinforcement, origin: int | None) -> Reinforc
     return reinforced(relation.id, act, after)
 
 
-def _known(tx: Changes, name: str) -> int:
+def find(tx: Changes, name: str) -> int:
+    """The key of a live entity, by a name or an id."""
     found = tx.entities.find(name)
     if found is None:
         raise unknown_entity(name)

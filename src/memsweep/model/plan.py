@@ -338,6 +338,11 @@ class Selection:
     def totals(self) -> Totals:
         return Totals(len(self.memories), len(self.chunks), len(self.entities), len(self.relations))
 
+    def has(self, item: PlanItem) -> bool:
+        """Return whether an item of a plan is among them."""
+        sets = {"memory": self.memories, "chunk": self.chunks, "entity": self.entities, "relation": self.relations}
+        return item.key in sets.get(item.kind, ())
+
 
 # A plan as people look at it: what goes together is one group, and code is sorted by its folders.
 
