@@ -2,8 +2,8 @@
 
 import pytest
 
+from memsweep.hooks.event import injected
 from memsweep.hooks.listening import find_decisions
-from memsweep.model.injected import injected
 
 WORTH_KEEPING = {
     "We decided to use Postgres for orders because of the JSON queries.": "decision",

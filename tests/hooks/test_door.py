@@ -12,9 +12,8 @@ import pytest
 
 from memsweep.app import App
 from memsweep.hooks import background, door
-from memsweep.hooks.event import EVENTS
+from memsweep.hooks.event import EVENTS, without_injected
 from memsweep.hooks.files import HookFiles
-from memsweep.model.injected import without_injected
 from memsweep.project.runs import note_run, runs
 from memsweep.settings import load_settings
 from tests.support.commands import Ran, environment

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.collector.earlier_texts import StandingEntities, by_memory
 from memsweep.collector.retraction import as_the_rows_are
-from memsweep.collector.selection import ids_of
 from memsweep.collector.unmerge import Unmerge
 from memsweep.collector.written_since import named_since, no_names
 from memsweep.model.contribution import FactState
 from memsweep.model.graph_rows import EntityRecord, Move, Place, RelationChange, RelationRecord, Source
 from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.merging import Contender, MovedEnd, PutAway, RelationSet, Settled, settle
-from memsweep.model.plan import Selection, Totals
+from memsweep.model.plan import Kind, Selection, Totals
 from memsweep.model.revision import MemoryAct, entities_of, only_taken_back, state_of
 from memsweep.model.text import FindNames, name_key
 from memsweep.model.times import to_micros
@@ -89,7 +88,11 @@ class Returning:
         self._relations = self._pick_relations(stated)
         self._join()
         known = [*(self._ids[key] for key in self._memories & self._ids.keys()), *self._entity_ids]
-        self.ids = (*known, *ids_of(tx.items, self._memories - self._ids.keys(), apart.touched if apart else set()))
+        others: dict[Kind, Set[int]] = {
+            "memory": self._memories - self._ids.keys(),
+            "entity": apart.touched if apart else set(),
+        }
+        self.ids = (*known, *tx.items.ids(others).values())
         """Of what comes back."""
 
     @property

@@ -36,8 +36,8 @@ def undo(
         receipt = _usable(tx.receipts.get(receipt_id), receipt_id)
         with gc_paused():
             moves = tx.moves.of([receipt])
-            apart = take_apart(tx, receipt, moves, doing, find)
-            joined = take_back(tx, receipt, moves)
+            apart = take_apart(tx, receipt, moves, doing, find) if moves else None
+            joined = take_back(tx, receipt, moves) if moves else None
             restated = Restatement(tx, receipt)
             changed = RevertEdits(tx, receipt, doing, embed)
             again = RestoreContributions(tx, receipt, moves, doing, embed, changed.memories)

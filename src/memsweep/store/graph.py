@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import Bin, part
-from memsweep.model.contribution import Contribution
+from memsweep.model.contribution import Contribution, stands_alone
 from memsweep.model.decay import Rates
 from memsweep.model.graph import (
     Edge,
@@ -24,7 +24,6 @@ from memsweep.model.graph import (
 )
 from memsweep.model.origin import Origin
 from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
-from memsweep.model.sources import stands_alone
 from memsweep.model.text import name_key
 from memsweep.store.changes import Changes
 from memsweep.store.facts import at_either_end

@@ -8,11 +8,11 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memsweep.model.columns import Bin, part
+from memsweep.model.contribution import stands_alone
 from memsweep.model.ids import findable
 from memsweep.model.likeness import WordGroups
 from memsweep.model.memory import CODE_SOURCE, last_seen
 from memsweep.model.plan import Kind, Survey
-from memsweep.model.sources import stands_alone
 from memsweep.store.rows import Find, Rows, Show, SumsBy, Values, Where
 from memsweep.store.things.code import CODE_FILE, CODE_ROOT, CODE_SCOPE
 from memsweep.store.things.collected import SavedReceipt

@@ -19,11 +19,10 @@ from memsweep.model.code import (
     are_one,
     other_places,
 )
-from memsweep.model.contribution import Contribution
+from memsweep.model.contribution import Contribution, Unstated, settled
 from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.memory_row import MEMORY
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel

@@ -44,7 +44,7 @@ _BEGINS = f"""
     WITH e, split({_SPACED}, ' ') AS words
     WHERE any(at IN [0, 1, 2, 3, size(words) - 1] WHERE any(start IN $starts WHERE words[at] STARTS WITH start))"""
 # Of those that state a fact: how many are live, how many of them have not expired, and how many are no files. What live
-# memories say, all of which have expired, and nobody by itself (`memsweep.model.sources`), has expired with them.
+# memories say, all of which have expired, and nobody by itself (`memsweep.model.contribution`), has expired with them.
 _HOLDING = """count(CASE WHEN m.trash IS NULL THEN m.key END) AS live,
     count(CASE WHEN m.trash IS NULL AND (m.expires_at IS NULL OR m.expires_at > $expired_by) THEN m.key END) AS holding,
     count(CASE WHEN m.source <> 'code_indexer' THEN m.key END) AS statements"""

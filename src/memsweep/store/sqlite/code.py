@@ -19,10 +19,9 @@ from memsweep.model.code import (
     other_case,
     things_of,
 )
-from memsweep.model.contribution import Contribution
+from memsweep.model.contribution import Contribution, Unstated, settled
 from memsweep.model.memory import CODE_SOURCE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.sources import Unstated, settled
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel

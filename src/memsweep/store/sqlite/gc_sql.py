@@ -41,7 +41,7 @@ RELATIONS = f"""
     select id, version, subject, object, weight, last_seen, invalid_at, {_STATED}
     from relation where trash is null order by id"""
 EDGES = "select subject, object from live_relation"
-# As `memsweep.model.sources.stands_alone` has it.
+# As `memsweep.model.contribution.stands_alone` has it.
 BY_ITSELF = """
     (relation.handed_in and relation.evidence > (
         select count(*) from relation_source join memory on memory.id = relation_source.memory
