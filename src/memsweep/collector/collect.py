@@ -36,6 +36,7 @@ from memsweep.collector.retraction import OriginFilter, Retraction, contributed_
 from memsweep.collector.selection import (
     FirstLook,
     Selected,
+    excluded_relations,
     first_look,
     ids_in,
     ids_of,
@@ -43,7 +44,6 @@ from memsweep.collector.selection import (
     open_plan,
     planned_totals,
     select,
-    spared_relations,
     what_goes_with,
 )
 from memsweep.collector.strategies.rule import Fading, Options
@@ -355,7 +355,7 @@ def apply(
     removal = _removal(tools, "prune", strategy, plan_id)
     with tools.changing(tools.apply_seconds) as tx:
         saved, plan, items = open_plan(tx, plan_id, removal.by.now)
-        selected = select(tx.items, items, seen.kept(items), spared_relations(plans.spared(saved)))
+        selected = select(tx.items, items, seen.kept(items), excluded_relations(plans.excluded(saved)))
         if not allow_large:
             check_caps(strategy, removal.by.now, tx, selected.going)
         key, receipt = move(tx, selected, saved.key, removal, _retraction(tx, selected, removal))

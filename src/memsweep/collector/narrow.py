@@ -1,4 +1,4 @@
-"""A part of a saved plan: exactly its items, but for those that somebody spares and what these keep alive.
+"""A part of a saved plan: exactly its items, but for those that somebody excludes and what these keep alive.
 
 Nothing is found anew, so a part never holds what nobody was shown. It lives no longer than the whole, and of a plan and
 its parts one is applied.
@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.collector.planner import YOUNG_DAYS, rewarned
-from memsweep.collector.selection import ids_in, open_plan, planned_totals, select, spared_relations
+from memsweep.collector.selection import excluded_relations, ids_in, open_plan, planned_totals, select
 from memsweep.errors import BadInput
 from memsweep.model.plan import CHANGES, RETRACTED, Kind, Plan, PlanDraft, PlanItem, Protected, Totals
 from memsweep.model.strategies import SECRETS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memsweep.store.changes import Changes
     from memsweep.store.items import Items
 
-SPARED = "spared"
+EXCLUDED = "spared"
 KEPT_ALIVE = "kept alive by something spared"
 _NAMED: tuple[Kind, ...] = ("memory", "chunk", "entity", "relation", "segment")
 Key = tuple[Kind, int]
@@ -36,7 +36,7 @@ class NarrowedPlan(NamedTuple):
     """The parts of a plan: what is left, what was excluded, and what stays with that."""
 
     left: tuple[PlanItem, ...]
-    spared: tuple[PlanItem, ...]
+    excluded: tuple[PlanItem, ...]
     kept_alive: tuple[PlanItem, ...] = ()
 
 
@@ -46,13 +46,13 @@ def narrow(tools: CollectorDependencies, plan_id: str, exclude: Collection[str])
     doing = tools.operation()
     with tools.changing(tools.apply_seconds) as tx:
         saved, plan, items = open_plan(tx, plan_id, doing.now)
-        earlier = plans.spared(saved)
+        earlier = plans.excluded(saved)
         part = _part(tx, plan, items, _keys_of(tx.items, plan, items, wanted), earlier)
         draft = _draft(tx.items, plan, part, earlier)
         totals = _totals(tx.items, plan, draft)
         planning = Planning(tools.new_id("plan"), plan.strategy, plan.created_at, plan.expires_at - plan.created_at)
         _, made = plans.save(tx, draft, totals, planning)
-        tx.audit(doing.counted("narrow", made.id, made.totals, plan_id, ids_in(tx.items, part.spared)))
+        tx.audit(doing.counted("narrow", made.id, made.totals, plan_id, ids_in(tx.items, part.excluded)))
     return made
 
 
@@ -78,30 +78,30 @@ def _keys_of(rows: Items, plan: Plan, items: Sequence[PlanItem], wanted: set[str
 def _part(
     tx: Changes, plan: Plan, items: Sequence[PlanItem], asked: set[Key], earlier: Collection[Key]
 ) -> NarrowedPlan:
-    spared = tuple(item for item in items if _key(item) in asked)
+    excluded = tuple(item for item in items if _key(item) in asked)
     left = [item for item in items if _key(item) not in asked]
-    if not spared or plan.strategy == SECRETS:  # where one does not hold another
-        return NarrowedPlan(tuple(left), spared)
-    facts = _facts_of(tx, left, spared) | _still_superseded(left, spared)
+    if not excluded or plan.strategy == SECRETS:  # where one does not hold another
+        return NarrowedPlan(tuple(left), excluded)
+    facts = _facts_of(tx, left, excluded) | _still_superseded(left, excluded)
     staying = {*earlier, *asked, *facts}
     left = [item for item in left if _key(item) not in facts]
-    before = select(tx.items, items, {}, spared_relations(earlier))
-    after = select(tx.items, left, {}, spared_relations(staying))
+    before = select(tx.items, items, {}, excluded_relations(earlier))
+    after = select(tx.items, left, {}, excluded_relations(staying))
     held = {_key(item) for item in left if _goes(item, before) and not _goes(item, after)}
     kept_alive = tuple(item for item in items if _key(item) in held | facts)
-    return NarrowedPlan(tuple(item for item in left if _key(item) not in held), spared, kept_alive)
+    return NarrowedPlan(tuple(item for item in left if _key(item) not in held), excluded, kept_alive)
 
 
-def _facts_of(tx: Changes, left: Sequence[PlanItem], spared: Sequence[PlanItem]) -> set[Key]:
-    """Facts to be taken back that stay as they are: what a spared memory said, and what a spared fact has ended."""
+def _facts_of(tx: Changes, left: Sequence[PlanItem], excluded: Sequence[PlanItem]) -> set[Key]:
+    """Facts to be taken back that stay as they are: what an excluded memory said, what an excluded fact has ended."""
     facts = [item for item in left if item.kind == "relation" and item.reason in RETRACTED]
-    memories = {item.key for item in spared if item.kind == "memory"}
+    memories = {item.key for item in excluded if item.kind == "memory"}
     if not facts:
         return set()
     said = {relation for relation, memory in tx.items.sources([item.key for item in facts]) if memory in memories}
     acts = {act.key for act in tx.origins.journal([item.key for item in facts]) if act.memory in memories}
     stay = {item.key for item in facts if item.key in said or not acts.isdisjoint(item.evidence.get("acts", ()))}
-    stay |= _still_ended(tx.items, facts, stay | {item.key for item in spared if item.kind == "relation"})
+    stay |= _still_ended(tx.items, facts, stay | {item.key for item in excluded if item.kind == "relation"})
     return {("relation", key) for key in stay}
 
 
@@ -113,9 +113,9 @@ def _still_ended(rows: Items, facts: Sequence[PlanItem], staying: set[int]) -> s
     return {key for key in again & ends.keys() if ends[key] in subjects}
 
 
-def _still_superseded(left: Sequence[PlanItem], spared: Sequence[PlanItem]) -> set[Key]:
-    """Memories to be current again whose place a spared one has taken."""
-    newer = {str(item.key) for item in spared if item.kind == "memory"}
+def _still_superseded(left: Sequence[PlanItem], excluded: Sequence[PlanItem]) -> set[Key]:
+    """Memories to be current again whose place an excluded one has taken."""
+    newer = {str(item.key) for item in excluded if item.kind == "memory"}
     return {
         _key(item)
         for item in left
@@ -129,9 +129,9 @@ def _goes(item: PlanItem, selected: Selected) -> bool:
 
 def _draft(rows: Items, plan: Plan, part: NarrowedPlan, earlier: Collection[Key]) -> PlanDraft:
     memories = sum(item.kind == "memory" and item.reason not in CHANGES for item in part.left)
-    protected = [Protected(item.kind, item.key, SPARED) for item in part.spared]
+    protected = [Protected(item.kind, item.key, EXCLUDED) for item in part.excluded]
     protected += [Protected(item.kind, item.key, KEPT_ALIVE) for item in part.kept_alive]
-    staying = chain(earlier, map(_key, part.spared), map(_key, part.kept_alive))
+    staying = chain(earlier, map(_key, part.excluded), map(_key, part.kept_alive))
     return PlanDraft(
         items=part.left,
         protected=tuple(each for each in protected if each.kind in _NAMED[:-1]),
@@ -139,7 +139,7 @@ def _draft(rows: Items, plan: Plan, part: NarrowedPlan, earlier: Collection[Key]
         share=memories / plan.workspace_memories if plan.workspace_memories else 0.0,
         workspace_memories=plan.workspace_memories,
         narrowed_from=plan.narrowed_from or plan.id,
-        spared=tuple(staying),
+        excluded=tuple(staying),
     )
 
 
@@ -157,7 +157,7 @@ def _totals(rows: Items, plan: Plan, draft: PlanDraft) -> Totals:
         from memsweep.collector.redact import totals_of
 
         return totals_of(draft.items)
-    return planned_totals(rows, draft.items, spared_relations(draft.spared))
+    return planned_totals(rows, draft.items, excluded_relations(draft.excluded))
 
 
 def _key(item: PlanItem) -> Key:

@@ -156,10 +156,10 @@ def decide_together(
 def plan_of_all(survey: Survey, options: Options, workspace_id: str) -> PlanDraft:
     """Everything that is not pinned and that nothing pinned holds; having been handed in holds nothing here."""
     unpinned = [row.key for row in survey.memories if not row.pinned]
-    dead, spared = liveness(survey, options, unpinned, explicit=False)
+    dead, protected = liveness(survey, options, unpinned, explicit=False)
     found = [Found("memory", row.key, "cleared") for row in survey.memories]
     found += [Found("chunk", key, "cleared") for key, _ in survey.lone_chunks]
-    found += [Found("entity", row.key, "cleared") for row in survey.entities if row.key in dead or row.key in spared]
+    found += [Found("entity", row.key, "cleared") for row in survey.entities if row.key in dead or row.key in protected]
     return plan_of(survey, found, options, workspace_id)
 
 
@@ -177,8 +177,8 @@ def plan_of(
         known = {item.key for item in chosen if item.kind == "entity"}
         known |= {item.key for item in protected if item.kind == "entity"}
         others = (item for item in fallen if item.key not in known and part.has(item))
-        more, spared = _sorted_out(others, rows, options)
-        chosen, protected = chosen + more, protected + spared
+        more, also = _sorted_out(others, rows, options)
+        chosen, protected = chosen + more, protected + also
     items = tuple(_item(item, _row(rows, item)) for item in chosen)
     removed = sum(item.kind == "memory" and item.reason not in CHANGES for item in items)
     return PlanDraft(
@@ -309,10 +309,10 @@ def _left_without_root(survey: Survey, chosen: Sequence[Found], options: Options
     if not touched and not any(memory in removed for memory, _, _ in survey.stated):
         return []
     after = liveness(survey, options, removed)
-    if not after.dead and not after.spared:
+    if not after.dead and not after.protected:
         return []
     before = liveness(survey, options)
-    fallen = (after.dead - before.dead) | (after.spared - before.spared)
+    fallen = (after.dead - before.dead) | (after.protected - before.protected)
     return [Found("entity", key, "left_without_root") for key in sorted(fallen)]
 
 

@@ -261,7 +261,7 @@ class ContributedMemories:
         live = tx.items.live({"memory": nothing_left}) if nothing_left else {}
         leaving = {key for (_, key), row in live.items() if not row.pinned}
         nothing_left |= {key for key in self._rows if key not in nothing_left and self._is_said_anew(key, leaving)}
-        self._staying = self._rows.keys() - nothing_left
+        self._remainder = self._rows.keys() - nothing_left
         self.going = {key for key in nothing_left if self._rows[key].trash is None}
 
     def gone(self, ended: Ended) -> Iterator[Found]:
@@ -277,7 +277,7 @@ class ContributedMemories:
 
     def remainder(self, ended: Ended) -> Iterator[Found]:
         """Yield the memories that differ without it, also in the trash if somebody else says them, too."""
-        keys = self._staying
+        keys = self._remainder
         mentions = self._lost_mentions(keys)
         links = self._links_that_end(ended)
         self._rows |= self._tx.texts.at(links.keys() - self._rows.keys()) if links else {}

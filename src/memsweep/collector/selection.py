@@ -126,23 +126,23 @@ class Selected(NamedTuple):
     """Of what goes: memories and facts whose acts are taken back with them."""
 
 
-def planned_totals(rows: Items, items: Sequence[PlanItem], spared: AbstractSet[int] = frozenset()) -> Totals:
+def planned_totals(rows: Items, items: Sequence[PlanItem], excluded: AbstractSet[int] = frozenset()) -> Totals:
     """Return the totals of a plan, with all that follows but for excluded relations, if nothing changes."""
     keys = _keys(items)
     chunks = keys["chunk"].union(rows.chunks_of(keys["memory"]))
     relations = keys["relation"] | _left_unstated(rows, keys["memory"])
     relations |= rows.relations_at(keys["entity"])
-    relations -= spared
+    relations -= excluded
     segments = sum(item.kind == "segment" for item in items)
     return Totals(len(keys["memory"]), len(chunks), len(keys["entity"]), len(relations), segments)
 
 
 def select(
-    rows: Items, items: Sequence[PlanItem], kept: Mapping[int, str], spared: AbstractSet[int] = frozenset()
+    rows: Items, items: Sequence[PlanItem], kept: Mapping[int, str], excluded: AbstractSet[int] = frozenset()
 ) -> Selected:
     """The items that are as they were when they were planned, and what goes with them.
 
-    `kept` are memories that stay all the same, and why; `spared` relations stay, and so do their ends.
+    `kept` are memories that stay all the same, and why; `excluded` relations stay, and so do their ends.
     """
     changes = tuple(item for item in items if item.reason in CHANGES)
     segments = tuple((item.key, item.evidence["window"]) for item in items if item.kind == "segment")
@@ -150,13 +150,13 @@ def select(
     keys = _keys(items)
     kept = {**_seen_since(rows, items), **_current_again(rows, items), **kept}
     originals = {item.evidence["kept"] for item in items if "kept" in item.evidence}
-    live = rows.live({**keys, "memory": keys["memory"] | originals, "relation": keys["relation"] | spared})
+    live = rows.live({**keys, "memory": keys["memory"] | originals, "relation": keys["relation"] | excluded})
     memories = {item.key for item in items if item.kind == "memory" and _may_go(item, live)} - kept.keys()
     chunks = {key for key in keys["chunk"] if ("chunk", key) in live and not live["chunk", key].belongs_to}
     chunks.update(rows.chunks_of(memories))
-    relations = (_relations(rows, items, live) | _left_unstated(rows, memories)) - spared
+    relations = (_relations(rows, items, live) | _left_unstated(rows, memories)) - excluded
     # After the relations: one that goes holds nothing, and one that was planned and stays holds its ends.
-    staying = (live.get(("relation", key)) for key in (keys["relation"] | spared) - relations)
+    staying = (live.get(("relation", key)) for key in (keys["relation"] | excluded) - relations)
     held = {end for row in staying if row is not None for end in row.belongs_to}
     wanted = [item.key for item in items if item.kind == "entity" and _is_same(item, live)]
     around = rows.around(wanted)
@@ -325,6 +325,6 @@ def open_plan(tx: Changes, plan_id: str, now: datetime) -> tuple[SavedPlan, Plan
     return saved, plan, items
 
 
-def spared_relations(spared: Iterable[tuple[Kind, int]]) -> frozenset[int]:
+def excluded_relations(excluded: Iterable[tuple[Kind, int]]) -> frozenset[int]:
     """The others among them are in no plan, which is enough; a relation goes with its ends, too."""
-    return frozenset(key for kind, key in spared if kind == "relation")
+    return frozenset(key for kind, key in excluded if kind == "relation")

@@ -169,7 +169,7 @@ class PlanDraft:
     workspace_memories: int
     narrowed_from: str = ""
     """The plan that this is a part of."""
-    spared: tuple[tuple[Kind, int], ...] = ()
+    excluded: tuple[tuple[Kind, int], ...] = ()
     """What was in that plan and stays, whatever else goes."""
 
 

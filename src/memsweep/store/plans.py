@@ -105,7 +105,7 @@ def load(rows: Reads, plan_id: str, window: str | None = None) -> tuple[SavedPla
     return found, replace(_opened(rows.items, found.head), receipt_id=found.receipt_id)
 
 
-def spared(saved: SavedPlan) -> list[tuple[Kind, int]]:
+def excluded(saved: SavedPlan) -> list[tuple[Kind, int]]:
     """Return the items that stay whatever else of the plan goes."""
     return [(kind, key) for kind, key in saved.head.summary.get("spared", ())]
 
@@ -254,7 +254,7 @@ def _summary(draft: PlanDraft, totals: Totals, protected: Iterable[Protected]) -
         "warnings": list(draft.warnings),
         "share": draft.share,
         "workspace_memories": draft.workspace_memories,
-        **({"narrowed_from": draft.narrowed_from, "spared": draft.spared} if draft.narrowed_from else {}),
+        **({"narrowed_from": draft.narrowed_from, "spared": draft.excluded} if draft.narrowed_from else {}),
     }
 
 

@@ -34,11 +34,11 @@ def unreachable_entities(survey: Survey, options: Options) -> Iterator[Found]:
 
     Those that are only there because they are protected are named too: the plan lists them as protected.
     """
-    dead, spared = liveness(survey, options)
+    dead, protected = liveness(survey, options)
     return (
         Found("entity", row.key, "unreachable_entity")
         for row in survey.entities
-        if row.key in dead or row.key in spared
+        if row.key in dead or row.key in protected
     )
 
 

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 
 class Liveness(NamedTuple):
-    """`dead`: nothing holds their component. `spared`: nothing holds it, but they are protected, and it with them."""
+    """`dead`: nothing holds their component. `protected`: nothing holds it, but
+    they are protected, and it with them."""
 
     dead: set[int]
-    spared: set[int]
+    protected: set[int]
 
 
 def protection(row: SurveyedMemory | SurveyedEntity, options: Options) -> str:
