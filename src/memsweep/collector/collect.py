@@ -32,7 +32,7 @@ from memsweep.collector.planner import (
     resolve,
 )
 from memsweep.collector.purge import Freeing, close, earlier_backups
-from memsweep.collector.retraction import OriginFilter, Retraction, contributed_by, wanted_by
+from memsweep.collector.retraction import OriginFilter, Retraction, contributed_by, make_wanted
 from memsweep.collector.selection import (
     FirstLook,
     Selected,
@@ -297,6 +297,15 @@ def save_draft(tools: CollectorDependencies, draft: PlanDraft, strategy: str) ->
         if plan.item_count:
             tx.audit(tools.operation().counted("plan", plan.id, plan.totals, strategy, ids))
     return plan
+
+
+def wanted_by(strategy: str, origin: object) -> OriginFilter | None:
+    """Return the filter of what a strategy is asked to take back."""
+    if strategy == "origin":
+        return make_wanted(origin)
+    if origin is not None:
+        raise BadInput(f"origin is for strategy 'origin', not for {strategy!r:.40}.")
+    return None
 
 
 def load_plan(tools: CollectorDependencies, plan_id: str) -> Plan:

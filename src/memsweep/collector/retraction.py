@@ -131,15 +131,6 @@ def make_wanted(value: object) -> OriginFilter:
     return wanted
 
 
-def wanted_by(strategy: str, origin: object) -> OriginFilter | None:
-    """Return the filter of what a strategy is asked to take back."""
-    if strategy == "origin":
-        return make_wanted(origin)
-    if origin is not None:
-        raise BadInput(f"origin is for strategy 'origin', not for {strategy!r:.40}.")
-    return None
-
-
 # what goes, and what stays as something else
 
 

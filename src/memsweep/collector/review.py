@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from memsweep.collector.collect import look_over
+from memsweep.collector.collect import look_over, wanted_by
 from memsweep.collector.planner import decide, needs_of
-from memsweep.collector.retraction import wanted_by
 from memsweep.errors import Conflict
 from memsweep.model.plan import (
     Folder,

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import memsweep
 from memsweep.clock import new_id
-from memsweep.hooks.event import injected, without_injected
 from memsweep.errors import MemsweepError, NotFound
+from memsweep.hooks.event import injected, without_injected
 from memsweep.hooks.files import HookFiles
 from memsweep.hooks.session import HookSession
 from memsweep.model.frozen import replace

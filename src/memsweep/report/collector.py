@@ -22,7 +22,6 @@ from memsweep.report.memory import deleted_workspaces, masked
 if TYPE_CHECKING:
     from memsweep.model.audit import AuditEvent, Purged, Trashed, TrashPage
     from memsweep.model.plan import (
-        TextComparison,
         Deleted,
         Plan,
         PlanDifference,
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
         Receipt,
         ReceiptDetails,
         ReceiptPage,
+        TextComparison,
         Totals,
         Undone,
         Verdict,
