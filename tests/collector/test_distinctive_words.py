@@ -2,7 +2,6 @@
 
 import unicodedata
 
-import apsw
 import pytest
 
 from memsweep.model import likeness
@@ -10,24 +9,19 @@ from memsweep.model.likeness import _sought, comparable, distinctive_words, fewe
 from memsweep.store.words import stems_of
 
 
-@pytest.fixture(scope="module")
-def db() -> apsw.Connection:
-    return apsw.Connection(":memory:")
-
-
-def test_letters_that_are_the_same_when_compared_are_the_same_to_the_full_text(db: apsw.Connection) -> None:
+def test_letters_that_are_the_same_when_compared_are_the_same_to_the_full_text() -> None:
     assigned = (chr(code) for code in range(128, 0x2FA20) if not 0xD800 <= code < 0xE000 and chr(code).isalnum())
     folded = ((letter, unicodedata.normalize("NFC", letter).lower()) for letter in assigned)
     meant = [(letter, key) for letter, key in folded if key != letter and _sought(key) == key]
     assert ("\u0414", "\u0434") in meant
     assert ("\u212a", "k") in meant
-    assert [pair for pair in meant if stems_of(db, pair[0]) != stems_of(db, pair[1])] == []
+    assert [pair for pair in meant if stems_of(pair[0]) != stems_of(pair[1])] == []
 
 
-def test_a_word_ends_at_every_sign_that_comparing_leaves_out(db: apsw.Connection) -> None:
+def test_a_word_ends_at_every_sign_that_comparing_leaves_out() -> None:
     left_out = {*likeness._OPENING, *likeness._CLOSING, *likeness._BETWEEN_WORDS, *likeness._DASHES, *likeness._BULLETS}
     signs = {chr(code) for code in range(33, 127) if not chr(code).isalnum()}
-    assert [sign for sign in left_out | signs if stems_of(db, f"one{sign}two") != ["on", "two"]] == []
+    assert [sign for sign in left_out | signs if stems_of(f"one{sign}two") != ["on", "two"]] == []
 
 
 @pytest.mark.parametrize(
