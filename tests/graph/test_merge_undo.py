@@ -81,6 +81,21 @@ def test_what_was_put_away_as_stated_by_a_memory_stays_there_when_that_memory_co
     assert facts(memory) == {("A", "KNOWS", "C"): 1.0, ("B", "KNOWS", "C"): 0.06}
 
 
+@on_every_engine
+def test_what_was_put_away_is_stated_again_by_a_memory_whose_update_is_undone(memory: Memory) -> None:
+    said = {"from": "A", "relation": "KNOWS", "to": "B"}
+    note = memory.remember("A knows B.", entities=["A", "B"], relations=[said]).memory_id
+    updated = memory.update(note, text="C plays the viola.").receipt_id
+    merged = memory.graph.merge(["A"], "B").receipt_id
+    ((_, why),) = memory.sweep.undo(str(updated)).conflicts
+    assert f"while the merge {merged} stands; undoing that brings it back" in why
+    memory.sweep.undo(merged)
+    assert set(facts(memory)) == {("A", "KNOWS", "B")}
+    memory.delete(note, confirm=True)
+    assert facts(memory) == {}
+    assert memory.care.doctor().findings == ()
+
+
 # a merge after a prune
 
 

@@ -235,7 +235,7 @@ class RevertEdits:
         self._entities = ComingBack(tx, {each.now.key: each.pieces or () for each in updates}, self._now)
         self._redactions = tx.revisions.of_items("revision", [each.revision.key for each in updates]) if updates else []
         self._handed_on = [each for back in updates for each in self._hand_on(back)]
-        self._restated: list[RelationChange] = []
+        self._restated = self._stated_again()
         acts = {each.item for each in revisions if each.kind == "memory_act"}
         self._since = HistorySince(tx, receipt, list(self._whole_again(taken)), acts)
 
@@ -379,15 +379,14 @@ class RevertEdits:
             for piece, by in zip(pieces, mentioned, strict=True)
         ]
 
-    def restate(self, returning: Collection[int]) -> None:
-        """Relations that a memory states again, if they are live by then: some come back with the receipt."""
+    def _stated_again(self) -> list[RelationChange]:
+        """Return what the memories state again: a fact that something else holds says so when it comes back."""
         wanted = {(key, each.now.key) for each in self._back for key in each.revision.before["states"]}
         keys = {relation for relation, _ in wanted}
         known = {(each.relation, each.memory) for each in self._tx.relations.sources(keys)} if keys else set()
         rows = {row.key: row for row in self._tx.relations.at(keys)} if keys else {}
-        live = {key for key, row in rows.items() if row.trash is None or key in returning}
-        self._restated = [
+        return [
             RelationChange(rows[relation], rows[relation], newly_stated_by=(Source(relation, memory, lives=True),))
             for relation, memory in sorted(wanted - known)
-            if relation in live
+            if relation in rows
         ]

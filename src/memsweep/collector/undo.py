@@ -43,7 +43,6 @@ def undo(
             again = RestoreContributions(tx, receipt, moves, doing, embed, changed.memories)
             said = again.returning._replace(facts=restated.said_again, stated=frozenset(restated.relations))
             back = Returning(tx, receipt, doing, apart, ended=restated.ended, said=said, find=find)
-            changed.restate(back.relations)
             facts = restated.conflicts(tx, back.relations)
         _refuse_taken_since(tx, receipt)
         taken = tx.segments.clashing(receipt)
