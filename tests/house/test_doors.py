@@ -23,7 +23,6 @@ FILES = {
     "collector/oracle.py": "judges the collector by the rows, without its help",
     "collector/stores.py": "writes the stores of the collector's tests: ages, weights, strays that no operation makes",
     "collector/test_changes.py": "changes between a plan and its apply that no single operation makes",
-    "collector/test_distinctive_words.py": "asks the full text of SQLite itself, in memory",
     "collector/test_wiping.py": "a disk that refuses, as SQLite reports it",
     "graph/test_reads_before_writes.py": "watches a transaction",
     "house/test_patterns.py": "asks SQLite itself what a pattern means, in memory",
