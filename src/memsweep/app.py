@@ -321,7 +321,7 @@ class App:
         """The store, as far as the token of this call goes."""
         if (token := bound_token()) is None:
             return self._engine
-        from memsweep.store.bounded import BoundedEngine
+        from memsweep.store.workspaces import BoundedEngine
 
         return BoundedEngine(self._engine, token)
 

@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import StoreCorrupt
-from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS
 from tests.care import damages, stores
 from tests.support import store_files
 from tests.support.client import ServerClient, ToolFailed, connected

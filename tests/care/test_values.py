@@ -9,8 +9,7 @@ import pytest
 
 from memsweep.errors import MemsweepError, StoreCorrupt
 from memsweep.services.memory import Memory
-from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
-from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.things.every import COLUMNS, REGISTRY_COLUMNS
 from tests.care import damages, stores
 from tests.support import contents, store_files

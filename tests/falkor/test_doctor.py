@@ -10,7 +10,7 @@ import pytest
 from memsweep.errors import MemsweepError, StoreCorrupt
 from memsweep.services.memory import Memory
 from memsweep.store.falkor import cypher, structure
-from memsweep.store.falkor.schema import SCHEMA
+from memsweep.store.falkor.structure import SCHEMA
 from memsweep.store.falkor.transaction import GraphHandle
 from tests.support.inside import store_of
 from tests.support.waiting import wait_for

@@ -6,8 +6,7 @@ import pytest
 from memsweep.model.columns import Declaration
 from memsweep.model.stored import to_json
 from memsweep.store.falkor import row_codec
-from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
-from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.things.every import THINGS
 from memsweep.store.things.registry import REGISTRY
 from memsweep.store.words import spread_script

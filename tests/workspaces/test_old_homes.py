@@ -7,7 +7,7 @@ import pytest
 
 from memsweep.app import App
 from memsweep.errors import StoreReadOnly
-from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS
 from tests.support import store_files
 from tests.workspaces.killed_at_each_step import fill, leftovers
 

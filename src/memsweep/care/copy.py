@@ -16,7 +16,7 @@ from memsweep.errors import Conflict
 from memsweep.model.care import Backup, Restored, RestoreRequest
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of, plain_refusals
-from memsweep.store.ports.care import HomeKeeper, Keeper
+from memsweep.store.protocol import HomeKeeper, Keeper
 
 
 def copy(

@@ -19,8 +19,7 @@ from memsweep.model.memory import CODE_SOURCE, NewPiece
 from memsweep.model.revision import Piece
 from memsweep.model.text import FindNames, name_key
 from memsweep.model.workspace import model_text
-from memsweep.store.ports.care import HomeKeeper
-from memsweep.store.protocol import Store
+from memsweep.store.protocol import HomeKeeper, Store
 from memsweep.store.refusals import is_first_model
 from memsweep.store.rows import RowReads, Values
 from memsweep.store.things.memories import ChunkRow, MemoryRow, VectorRow

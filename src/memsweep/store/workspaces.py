@@ -5,6 +5,7 @@ An engine reads and changes the rows, and makes, opens and frees the places; the
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, suppress
@@ -12,19 +13,18 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from memsweep.errors import AlreadyExists, UnknownWorkspace
+from memsweep.errors import AlreadyExists, NotAllowed, UnknownWorkspace
+from memsweep.model.audit_event import AuditEvent
 from memsweep.model.columns import declared, decoder, part
+from memsweep.model.times import from_micros, to_micros
 from memsweep.model.workspace import Workspace
-from memsweep.store import workspace_events
 from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspace_exists, workspace_made_again
 from memsweep.store.things.registry import WORKSPACE, WorkspaceRow
 
 if TYPE_CHECKING:
-    from memsweep.model.audit_event import AuditEvent
     from memsweep.model.columns import Side
     from memsweep.model.token import Token
-    from memsweep.store.ports.care import HomeKeeper
-    from memsweep.store.protocol import Store
+    from memsweep.store.protocol import HomeKeeper, Store
     from memsweep.store.rows import Where
     from memsweep.store.tokens import Tokens
 
@@ -142,7 +142,7 @@ class Engine(ABC):
     def delete(self, workspace_id: str, now: datetime, receipt_id: str = "", *, actor: str) -> Workspace:
         """Take a workspace out of sight; its data is kept aside. Its audit log says so when it is back."""
         self.check(workspace_id)
-        event = workspace_events.deleted(workspace_id, receipt_id, actor, now)
+        event = deleted(workspace_id, receipt_id, actor, now)
         for row in self.rows(WorkspaceRow, *named(workspace_id)):
             if self.change((row, hidden(row, now, receipt_id)), event=event):
                 return _shown(row._replace(receipt=receipt_id or None))
@@ -156,7 +156,7 @@ class Engine(ABC):
             if self.rows(WorkspacePlace, *named(row.name)):
                 raise workspace_made_again(row.name)
             back = row._replace(deleted_at=None, receipt=None)
-            if self.change((row, back), event=workspace_events.restored(row.name, receipt_id, actor, now)):
+            if self.change((row, back), event=restored(row.name, receipt_id, actor, now)):
                 return _shown(back)
         raise unknown_receipt(receipt_id)
 
@@ -217,3 +217,97 @@ def changed(was: Any, becomes: Any) -> Mapping[str, Any]:
 
 def _shown(row: WorkspaceRow) -> Workspace:
     return Workspace(row.name, row.description, row.created_at, row.receipt, row.deleted_at, row.project)
+
+
+# No engine can change what leads to a workspace and the workspace itself in one transaction. So the event of a deletion
+# or a return is kept with the change, and goes into the audit log of the workspace after it; whoever finds one waiting
+# writes it, and it counts once.
+_FIELDS = {"at": int, "actor": str, "action": str, "subject": str, "reason": str}
+_NO_TIME = 1 << 53
+
+
+def deleted(workspace_id: str, receipt_id: str, actor: str, now: datetime) -> AuditEvent:
+    return AuditEvent(now, actor, "delete_workspace", workspace_id, reason=receipt_id)
+
+
+def restored(workspace_id: str, receipt_id: str, actor: str, now: datetime) -> AuditEvent:
+    return AuditEvent(now, actor, "restore_workspace", workspace_id, reason=receipt_id)
+
+
+def to_fields(event: AuditEvent) -> dict[str, Any]:
+    values = (to_micros(event.at), event.actor, event.action, event.subject, event.reason)
+    return dict(zip(_FIELDS, values, strict=True))
+
+
+def to_text(event: AuditEvent) -> str:
+    """In ASCII, so that a damaged one can be told by its letters."""
+    return json.dumps(to_fields(event))
+
+
+def from_fields(fields: Any) -> AuditEvent | None:
+    """None if it is damaged: then what happened is not known."""
+    if not isinstance(fields, dict) or any(type(fields.get(name)) is not kind for name, kind in _FIELDS.items()):
+        return None
+    if not 0 <= fields["at"] < _NO_TIME:
+        return None
+    return AuditEvent(
+        from_micros(fields["at"]), fields["actor"], fields["action"], fields["subject"], reason=fields["reason"]
+    )
+
+
+class BoundedEngine(Engine):
+    """An engine as the holder of a token sees it: the workspaces of the token, and no other.
+
+    Every operation reaches its workspace through the engine, so this is the one place where a token's bounds are kept,
+    whatever door, tool or resource a call comes through.
+    """
+
+    token: Token
+
+    def __init__(self, engine: Engine, token: Token) -> None:
+        self._engine, self.token = engine, token
+
+    @property
+    def keeper(self) -> HomeKeeper:
+        raise self._not_for_all("look after the whole store")
+
+    @property
+    def tokens(self) -> Tokens:
+        raise self._not_for_all("see or make tokens")
+
+    def rows(self, row: type[R], *where: Where) -> list[R]:
+        """Without those of workspaces that the holder may not know."""
+        found: list[Any] = self._engine.rows(row, *where)
+        return [each for each in found if self.token.allows(each.name)]
+
+    def change(self, *changes: Change, event: AuditEvent | None = None) -> bool:
+        for _, becomes in changes:
+            self.check(becomes.name)
+        return self._engine.change(*changes, event=event)
+
+    def making(self, workspace: Workspace, now: datetime) -> AbstractContextManager[str]:
+        self.check(workspace.id)
+        return self._engine.making(workspace, now)
+
+    def assign(self, workspace_id: str, project: str) -> None:
+        raise self._not_for_all("say which project has which workspace")
+
+    def purge_deleted(self, before: datetime) -> int:
+        raise self._not_for_all("purge deleted workspaces")
+
+    def open(self, workspace_id: str) -> Store:
+        self.check(workspace_id)
+        try:
+            return self._engine.open(workspace_id)
+        except UnknownWorkspace:
+            raise self._unknown(workspace_id) from None
+
+    def close(self) -> None:
+        """The engine belongs to whoever lets tokens in."""
+
+    def _not_for_all(self, what: str) -> NotAllowed:
+        bound = ", ".join(map(repr, self.token.workspaces))
+        return NotAllowed(
+            f"token {self.token.name!r} is only for {bound}, and cannot {what}.",
+            hint="Use a token for all workspaces, or the command line.",
+        )

@@ -16,8 +16,7 @@ from memsweep.app import App, Memory
 from memsweep.errors import MemsweepError, StoreCorrupt, StoreTooNew
 from memsweep.library import open_memory
 from memsweep.store.file.connect import connect, make_file
-from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
-from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite.rescue import refusal
 from tests.support import store_files
 from tests.support.fork_server import ForkServer

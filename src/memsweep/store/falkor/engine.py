@@ -28,14 +28,13 @@ from memsweep.store.falkor import cypher, gc_cypher, link, structure
 from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.rows import FalkorRows
-from memsweep.store.falkor.schema import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.store import FalkorStore
+from memsweep.store.falkor.structure import MIGRATIONS, SCHEMA
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import rows_of
 from memsweep.store.rows import Where
 from memsweep.store.things.registry import TokenRow, WorkspaceRow
-from memsweep.store.workspace_events import from_fields, to_fields
-from memsweep.store.workspaces import Change, Engine, changed, sound_rows
+from memsweep.store.workspaces import Change, Engine, changed, from_fields, sound_rows, to_fields
 
 R = TypeVar("R")
 

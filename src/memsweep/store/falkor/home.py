@@ -26,8 +26,7 @@ from memsweep.store.file.health import finding
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.refusals import workspace_changed, workspace_occupied
 from memsweep.store.things.registry import WorkspaceRow
-from memsweep.store.workspace_events import deleted
-from memsweep.store.workspaces import hidden, named, row_of
+from memsweep.store.workspaces import deleted, hidden, named, row_of
 
 _MORE_LOOKS = 2
 

@@ -21,19 +21,12 @@ import apsw
 
 from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
+from memsweep.model.ids import is_own_id
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.audit_rows import log
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.falkor import (
-    care_cypher,
-    copying,
-    cypher,
-    gc_cypher,
-    reading,
-    structure,
-    values,
-)
+from memsweep.store.falkor import care_cypher, copying, cypher, gc_cypher, reading, structure
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.reading import Extent, GraphReader, extent
 from memsweep.store.falkor.row_codec import Row
@@ -42,13 +35,15 @@ from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.falkor.writing import encoded, set_model
-from memsweep.store.file import copying as sealing
-from memsweep.store.file import health, portable
+from memsweep.store.file import content, health, portable
 from memsweep.store.file import repair as cures
 from memsweep.store.file.connect import immediate, plain_errors, snapshot
-from memsweep.store.file.repair import CHANGES_VECTORS, repaired
-from memsweep.store.ports.care import Embed
+from memsweep.store.file.repair import CHANGES_VECTORS, Mended, repaired
+from memsweep.store.file.values import mended, misfits, shown
+from memsweep.store.protocol import Embed
 from memsweep.store.things.every import TABLES
+from memsweep.store.things.graph import RELATION
+from memsweep.store.things.memories import CHUNK
 
 # Nodes that have no key of their own are known by these.
 _NAMED_BY = {it.label: it.known_by for it in TABLES.values() if it.label and it.known_by not in (("ref",), ("key",))}
@@ -158,6 +153,113 @@ def mend_words(tx: Transaction) -> None:
     tx.do(care_cypher.SET_TERMS, [{"key": key, "set": wanted} for key, _, wanted in differing_words(tx)])
 
 
+# Properties that cannot be right are mended by the rules that workspace files have.
+_NAMED = 3
+# Where the rows of a table are; the trash has labels of its own.
+_LABELS_OF = {it.table: it.labels("any") for it in TABLES.values() if it.numbered_by == "key" or it.table == "vector"}
+_LABELS_OF["code_file"] = _LABELS_OF["memory"]
+_DERIVED = {"memory_tag", "segment_link"}
+"""Rows that a graph keeps as a property of another one."""
+_ITEMS = {"memory", "chunk", "entity"}
+_BETWEEN = {"relation", "supersession"}
+_KEYS = {"code_file": "memory", "vector": "chunk", "supersession": "new"}
+
+
+class DamagedProperty(NamedTuple):
+    """A row with values that cannot be right, and whose it is as people know it."""
+
+    table: str
+    row: Row
+    columns: list[str]
+    name: str
+
+    @property
+    def place(self) -> str:
+        return f"{self.name} ({', '.join(f'{self.table}.{column}' for column in self.columns)})"
+
+
+def damaged_properties(asked: GraphHandle | Transaction) -> Iterator[DamagedProperty]:
+    """Every damaged row of a graph."""
+    names: dict[Any, str] = {}
+    owners: dict[Any, Any] = {}
+    found = []
+    for page in reading.pages(asked):
+        for table, row in page:
+            if table == "memory":
+                names[row["id"]] = str(row["uid"])
+            elif table == "chunk":
+                owners[row["id"]] = row["memory"]
+            if table not in _DERIVED and (wrong := _wrong(table, row)):
+                found.append((table, row, wrong))
+    for table, row, wrong in found:
+        memory = {"memory": row.get("id"), "vector": owners.get(row.get("chunk"))}.get(table, row.get("memory"))
+        own = names.get(memory) or row.get("uid") or row.get("name") or f"a row of {table}"
+        yield DamagedProperty(table, row, wrong, str(own))
+
+
+def _wrong(table: str, row: Row) -> list[str]:
+    """A graph names folders by their paths; one that is missing is another finding."""
+    return [column for column in misfits(table, row) if column != "root"]
+
+
+def explained(graph: GraphHandle) -> StoreCorrupt | None:
+    """Return the damage in a graph, if that may be why reading it failed."""
+    places = [damaged.place for damaged in damaged_properties(graph)]
+    if not places:
+        return None
+    more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
+    return StoreCorrupt(
+        f"the graph {graph.name} is damaged: {', '.join(places[:_NAMED])}{more} cannot be read.",
+        hint="`memsweep doctor` shows all of it; --repair saves what can be saved.",
+    )
+
+
+def mend_values(tx: Transaction, now: int) -> Mended:
+    """Set what is right, or the best that can be made of it, in every damaged node or edge."""
+    said, ids = [], []
+    for damaged in damaged_properties(tx):
+        table, row, wrong, name = damaged
+        key = row.get(_KEYS.get(table, "id"))
+        values = mended(table, row, wrong, key if isinstance(key, int) else 0, now)
+        if not isinstance(key, int) or (table not in _LABELS_OF and table not in _BETWEEN):
+            raise StoreCorrupt(f"{damaged.place} cannot be mended in a graph.", hint="Restore a backup with --replace.")
+        was = ", ".join(f"{column} was {shown(row[column])}" for column in wrong)
+        said.append(f"{name}: {was} ({table}); " + ("it was dropped." if values is None else "it was replaced."))
+        _write_values(tx, table, key, values if table != "supersession" else {**row, **(values or {})})
+        if table in _ITEMS and (is_own_id(name, "mem") or is_own_id(name, "ent")):
+            ids.append(name)
+    return Mended(said, tuple(ids))
+
+
+def _write_values(tx: Transaction, table: str, key: int, values: Row | None) -> None:
+    if table == "relation":
+        for kind in RELATION.labels("any"):
+            if values is None:
+                tx.do(care_cypher.DROP_EDGE[kind], [{"set": {"key": key}}])
+            else:
+                tx.do(care_cypher.change_edge(kind), [{"key": key, "set": _properties(table, values)}])
+        return
+    if table == "supersession":
+        for label in _LABELS_OF["memory"]:
+            tx.do(care_cypher.of(care_cypher.SET_LINK, begin=label), [values])
+        return
+    at = {"ref": str(key)}
+    for label in _LABELS_OF[table]:
+        if values is None:
+            tx.do(care_cypher.drop_node(label, ("ref",)), [{"at": at}])
+        else:
+            tx.do(care_cypher.change_node(label, label, ("ref",)), [{"at": at, "set": _properties(table, values)}])
+
+
+def _properties(table: str, values: Row) -> Row:
+    it, made = TABLES[table], {}
+    for name, column in it.columns.items():
+        if (kept := it.in_file(name)) in values:
+            value, as_property = values[kept], column.as_property
+            made[it.in_node(name)] = value if as_property is None or value is None else as_property(value)
+    return made
+
+
 _ATTEMPTS = 5
 
 
@@ -222,7 +324,6 @@ def _require(draft: portable.PortableFile, whole: Extent, name: str) -> None:
         )
 
 
-_LABELS = ("Chunk", "TrashedChunk")
 _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
 """What the file that is made for looking may have, and the graph has not."""
 
@@ -262,7 +363,7 @@ class FalkorReembedding:
 
 
 def _unstaged(tx: Transaction, limit: int) -> list[tuple[int, str]]:
-    rows = tx.ask_all(*((cypher.unstaged(label), {"limit": limit}) for label in _LABELS))
+    rows = tx.ask_all(*((cypher.unstaged(label), {"limit": limit}) for label in CHUNK.labels("any")))
     return sorted((key, text) for found in rows for key, text in found)[:limit]
 
 
@@ -272,7 +373,9 @@ def _stage(tx: Transaction, vectors: Iterable[tuple[int, bytes]]) -> None:
 
 def _switch(tx: Transaction, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
     """Take the staged vectors once every chunk has one; how many have none if they are too many to add them now."""
-    missing = sum(found[0][0] for found in tx.ask_all(*((cypher.count_unstaged(label), {}) for label in _LABELS)))
+    missing = sum(
+        found[0][0] for found in tx.ask_all(*((cypher.count_unstaged(label), {}) for label in CHUNK.labels("any")))
+    )
     if missing > at_most:
         return int(missing)
     if rest := _unstaged(tx, missing) if missing else []:
@@ -292,7 +395,7 @@ class FalkorKeeper(FalkorReembedding):
         self._workspace_id = workspace_id
 
     def examine(self) -> list[Finding]:
-        if damaged := [each.place for each in values.find(self._graph)]:
+        if damaged := [each.place for each in damaged_properties(self._graph)]:
             return health.finding("value_damaged", damaged)
         try:
             with self._as_file() as db:
@@ -314,7 +417,7 @@ class FalkorKeeper(FalkorReembedding):
         if cure == "structure":
             structure.make(self._graph)
         with self._graph.writing(afterwards=lambda meta: self._vectors.catch_up(meta["generation"])) as tx:
-            lost, ids = values.mend(tx, to_micros(now)) if cure == "values" else ([], ())
+            lost, ids = mend_values(tx, to_micros(now)) if cure == "values" else ([], ())
             if cure == "words":
                 mend_words(tx)
             elif cure not in {"structure", "vector_files", "values"}:
@@ -323,7 +426,7 @@ class FalkorKeeper(FalkorReembedding):
         return lost
 
     def explain(self) -> StoreCorrupt | None:
-        return values.explain(self._graph)
+        return explained(self._graph)
 
     def compact(self) -> Compaction:
         """The server gives back what it can; there is no file of ours to shrink."""
@@ -336,7 +439,7 @@ class FalkorKeeper(FalkorReembedding):
         with _folder(progress) as folder, plain_errors(named):
             rows = save(self._graph, folder / "rows.db", progress)
             with contextlib.closing(rows), snapshot(rows.db):
-                return sealing.copy(rows.db, draft, version, now)
+                return content.copy(rows.db, draft, version, now)
 
     @contextmanager
     def _as_file(self) -> Iterator[apsw.Connection]:

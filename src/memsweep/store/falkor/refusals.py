@@ -7,7 +7,11 @@ from collections.abc import Callable
 from redis import exceptions as refused
 
 from memsweep import errors
-from memsweep.store.falkor.exchange import Broken
+
+
+class Broken(refused.ConnectionError):
+    """The connection broke after something was sent: it may have been done."""
+
 
 MAY_BE_DONE = "The change may have been made. Look before you ask for it again: search, lists and receipts show it."
 Sentence = Callable[[str, str], errors.MemsweepError]

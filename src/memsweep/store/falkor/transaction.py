@@ -23,8 +23,7 @@ from typing import Any
 
 from memsweep.errors import StoreAway, StoreBusy
 from memsweep.store.falkor import cypher
-from memsweep.store.falkor.exchange import Command
-from memsweep.store.falkor.link import Link, change_command, question
+from memsweep.store.falkor.link import Command, Link, change_command, question
 from memsweep.store.falkor.wire import Query, Row, rows_of, rows_of_each
 
 _LEASE_MILLISECONDS = 10_000

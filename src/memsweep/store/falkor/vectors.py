@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.store.falkor import care_cypher, cypher
-from memsweep.store.falkor.exchange import Command
+from memsweep.store.falkor.link import Command
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.wire import Query, Row
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from memsweep.store.file import rows_sql
-from memsweep.store.file.row_rules import Table
+from memsweep.store.file.shape import Table
 from memsweep.store.things.every import COLUMNS
 
 

@@ -1,19 +1,22 @@
-"""Read a file under guard: compare its schema, look at its rows one by one, compute its digest."""
+"""Read a file under guard (its schema, its rows one by one, its digest), and copy one, sealed with that digest."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from memsweep.store.file import care_sql, guarded, row_rules, rows_sql, sealing, shape
+from memsweep.model.care import Seal
+from memsweep.model.times import to_micros
+from memsweep.store.file import care_sql, guarded, rows_sql, sealing, shape
+from memsweep.store.file.connect import immediate, one
 from memsweep.store.file.guarded import Guarded, NotSound
-from memsweep.store.file.row_rules import RowRules, Table
-from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.file.shape import Shape
+from memsweep.store.file.schema import GET_META, WORKSPACE_MIGRATIONS
+from memsweep.store.file.shape import RowRules, Shape, Table
 
 _OUTSIDE = {"vector_stage", shape.SEAL[1]}
 
@@ -90,7 +93,7 @@ class Content:
     def _rows_and_digest(self, table: Table, hasher: Any) -> Iterator[Sequence[Any]]:
         """The rows of a table that may be taken; the hasher hears of all of them."""
         texts = _texts(table)
-        rules = RowRules(table, row_rules.dimension_of(self._meta)) if self._is_content(table) else None
+        rules = RowRules(table, shape.dimension_of(self._meta)) if self._is_content(table) else None
         for number, row in enumerate(self._read(table), 1):
             if rules and (wrong := rules.problem(row)):
                 raise NotSound(f"row {number:,} of {table.name}: {wrong}")
@@ -122,9 +125,9 @@ class Content:
         """At what a table says as a whole."""
         wrong = ""
         if table.name == "meta":
-            wrong = row_rules.meta_problem(self._meta)
+            wrong = shape.meta_problem(self._meta)
         elif table.name == shape.SEQUENCES:
-            wrong = row_rules.sequence_problem(self.sequences, frozenset(each.name for each in self._tables()))
+            wrong = shape.sequence_problem(self.sequences, frozenset(each.name for each in self._tables()))
         if wrong:
             raise NotSound(f"{table.name}: {wrong}")
 
@@ -150,3 +153,53 @@ def _said(row: Sequence[Any], texts: Iterable[int]) -> bytes:
         if values[place] is not None:
             values[place] = values[place].encode()
     return repr(tuple(values)).encode()
+
+
+_PAGES_A_STEP = 1000
+
+
+def copy(source: apsw.Connection, target: Path, version: str, now: datetime) -> Seal:
+    """Write the state that the source's read transaction sees into an empty file, and seal it.
+
+    It is read as a restore would read it: what could not be restored is no backup.
+    """
+    memories = one(source, rows_sql.COUNT_LIVE)  # the transaction begins with its first read
+    schema = len(WORKSPACE_MIGRATIONS)
+    with sealing.private(target) as db:
+        copy_pages(source, db)
+        _drop_strangers(db)
+        workspace = one(db, GET_META, ("workspace",)) or ""
+    values = {
+        "format": sealing.FORMAT,
+        "schema": schema,
+        "version": version,
+        "workspace": workspace,
+        "taken_at": to_micros(now),
+        "memories": memories,
+    }
+    try:
+        with guarded.reading(target) as there:
+            content = Content(there, target)
+            content.compare(schema)
+            values["digest"] = content.digest(values)
+    except NotSound as error:
+        raise apsw.CorruptError(str(error)) from error
+    with sealing.private(target) as db, immediate(db):
+        db.execute(rows_sql.MAKE_SEAL)
+        db.executemany(rows_sql.SET_SEAL, values.items())
+    return sealing.seal_of(values)
+
+
+def copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    """All pages as they are."""
+    with target.backup("main", source, "main") as backup:
+        while not backup.done:
+            backup.step(_PAGES_A_STEP)
+    target.pragma("journal_mode", "delete")  # one file, nothing beside it
+
+
+def _drop_strangers(db: apsw.Connection) -> None:
+    """Drop what only the original needs."""
+    db.execute(rows_sql.DROP_MARKS)
+    for thing in shape.strangers(shape.things(db), len(WORKSPACE_MIGRATIONS)):
+        db.execute(care_sql.drop_thing(thing.kind, thing.name))  # a restore would refuse them

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,9 +14,30 @@ from memsweep.model.care import Finding
 from memsweep.model.forms import assembled, hash_text, piece_with
 from memsweep.model.times import to_micros
 from memsweep.store.file import care_sql, health, values
-from memsweep.store.file.changed_ids import noticing
 from memsweep.store.file.connect import one
 from memsweep.store.file.meta import add_event
+
+
+class Noticed:
+    """The ids of the memories and entities that something changed, whatever statements it consisted of."""
+
+    ids: tuple[str, ...] = ()
+
+
+@contextmanager
+def noticing(db: apsw.Connection) -> Iterator[Noticed]:
+    """Note changes inside a transaction of the caller's.
+
+    Triggers of the connection alone note them; the file never has those. They end with the transaction if it fails.
+    """
+    noticed = Noticed()
+    db.execute(care_sql.BEGIN)
+    yield noticed
+    # A repair may meet ids that are no text; nobody can ask for those.
+    rows: list[Any] = db.execute(care_sql.NOTICED).fetchall()
+    found = (uid.decode(errors="replace") for (uid,) in rows)
+    noticed.ids = tuple(uid for uid in found if "\ufffd" not in uid)
+    db.execute(care_sql.END)
 
 
 def mend_texts(db: apsw.Connection) -> None:

@@ -14,7 +14,7 @@ from memsweep.model.care import Seal
 from memsweep.model.times import from_micros
 from memsweep.store.file.connect import as_it_is, guard
 from memsweep.store.file.guarded import NotSound
-from memsweep.store.file.row_rules import LARGEST_KEY
+from memsweep.store.file.shape import LARGEST_KEY
 
 FORMAT = 1
 _KINDS = {

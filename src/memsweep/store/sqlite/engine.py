@@ -26,8 +26,7 @@ from memsweep.model.times import to_micros
 from memsweep.model.workspace import Workspace
 from memsweep.store.file import connect, schema
 from memsweep.store.file.connect import Pool, connect_new, connected, inode, make_file, make_folder, one, plain_errors
-from memsweep.store.file.registry_schema import REGISTRY_MIGRATIONS
-from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.rows import Values, Where
 from memsweep.store.sqlite import registry_sql, sql
 from memsweep.store.sqlite.intents import MARK, REMOVE, Intents

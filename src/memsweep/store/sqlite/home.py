@@ -23,7 +23,7 @@ from memsweep.model.columns import part
 from memsweep.model.ids import WORKSPACE_RECEIPT
 from memsweep.model.times import from_micros, micros_or_none, to_micros
 from memsweep.model.workspace import Workspace
-from memsweep.store import workspace_events
+from memsweep.store import workspaces
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of, sweep
 from memsweep.store.file import commit_marker, foreign, repair, rows_sql, schema, sealing
@@ -68,7 +68,7 @@ def install(registry: Pool, intents: Intents, folder: Path, source: Path, reques
                     intents.note(db, each, MARK, owner)
                 if old is not None:
                     names = request.workspace_id, request.receipt_id, request.actor
-                    intents.note_event(db, old, workspace_events.deleted(*names, request.now))
+                    intents.note_event(db, old, workspaces.deleted(*names, request.now))
 
             old = _swap(registry, target, request, note)
         except BaseException:

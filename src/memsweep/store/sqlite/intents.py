@@ -25,7 +25,7 @@ from memsweep.store.file import schema
 from memsweep.store.file.connect import Pool, connected, exists, immediate, make_folder, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.sqlite import registry_sql
-from memsweep.store.workspace_events import from_fields, to_fields, to_text
+from memsweep.store.workspaces import from_fields, to_fields, to_text
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock

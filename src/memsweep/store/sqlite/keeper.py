@@ -17,11 +17,11 @@ from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.file import care_sql, commit_marker, copying, health, repair, rows_sql, schema, values
+from memsweep.store.file import care_sql, commit_marker, content, health, repair, rows_sql, schema, values
 from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.ports.care import Embed
+from memsweep.store.protocol import Embed
 from memsweep.store.sqlite import rescue, sql
 from memsweep.store.sqlite.rescue import refusal
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -135,7 +135,7 @@ class SqliteKeeper(SqliteReembedding):
     def copy(self, draft: Path, named: Path, version: str, now: datetime, progress: CopyProgress | None = None) -> Seal:
         try:
             with self._pool.reading() as db, plain_errors(named):
-                return copying.copy(db, draft, version, now)
+                return content.copy(db, draft, version, now)
         except StoreCorrupt as error:
             raise StoreCorrupt(
                 f"{self._path} is damaged ({error.__cause__}); no backup was made.", hint="Run `memsweep doctor`."

@@ -15,11 +15,10 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.text import counted
 from memsweep.store.drafts import draft_of, remove
-from memsweep.store.file import care_sql, commit_marker, copying, health, rows_sql, schema, sealing, values
+from memsweep.store.file import care_sql, commit_marker, content, health, rows_sql, schema, sealing, values
 from memsweep.store.file.connect import Pool, as_it_is, connected, exists, immediate, make_file, one, plain_errors
-from memsweep.store.file.invalid_values import mended, misfits
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
-from memsweep.store.file.values import Damaged
+from memsweep.store.file.values import Damaged, mended, misfits
 from memsweep.store.things.every import COLUMNS
 
 Row = dict[str, Any]
@@ -83,7 +82,7 @@ def _copy_of(source: Path) -> Iterator[apsw.Connection]:
         with sealing.private(pages) as copy:
             try:
                 with as_it_is(source) as db:
-                    copying.copy_pages(db, copy)
+                    content.copy_pages(db, copy)
                 tables = copy.execute(care_sql.TABLE_NAMES).fetchall()
             except (apsw.CorruptError, apsw.NotADBError, apsw.IOError, apsw.CantOpenError) as error:
                 raise _hopeless(source, str(error)) from error
@@ -240,7 +239,7 @@ def put_aside(pool: Pool, now: int) -> Path:
     make_file(target)
     try:
         with pool.reading() as db, plain_errors(target), sealing.private(target) as copy:
-            copying.copy_pages(db, copy)
+            content.copy_pages(db, copy)
     except StoreError:
         remove(target)
         raise
