@@ -8,20 +8,20 @@ from memsweep.code.languages import LANGUAGES
 from memsweep.code.parse import has_grammar, parse
 from memsweep.code.rules import RULES
 from memsweep.code.symbols import THIS_FILE
-from tests.code import samples
+from tests.code.samples import SAMPLES
 
 
-@pytest.mark.parametrize("language", sorted(samples.SAMPLES))
+@pytest.mark.parametrize("language", sorted(SAMPLES))
 def test_symbols_of_a_language(language):
-    sample = samples.SAMPLES[language]
+    sample = SAMPLES[language]
     parsed = parse(sample.text, language)
     assert not parsed.had_errors
     assert [f"{symbol.kind} {symbol.qualified_name}" for symbol in parsed.symbols] == sample.symbols.splitlines()
 
 
-@pytest.mark.parametrize("language", sorted(samples.SAMPLES))
+@pytest.mark.parametrize("language", sorted(SAMPLES))
 def test_relations_of_a_language(language):
-    sample = samples.SAMPLES[language]
+    sample = SAMPLES[language]
     found = {
         f"{relation.source or 'file'} {relation.relation} {relation.target}{'' if relation.local else '?'}"
         for relation in parse(sample.text, language).relations
@@ -30,9 +30,9 @@ def test_relations_of_a_language(language):
     assert not {each for each in found if any(never in each for never in sample.never.splitlines())}
 
 
-@pytest.mark.parametrize("language", sorted(samples.SAMPLES))
+@pytest.mark.parametrize("language", sorted(SAMPLES))
 def test_every_symbol_is_defined_once_by_what_encloses_it(language):
-    parsed = parse(samples.SAMPLES[language].text, language)
+    parsed = parse(SAMPLES[language].text, language)
     defined = {(each.source, each.target) for each in parsed.relations if each.relation == "DEFINES"}
     enclosing = {
         (parsed.symbols[each.parent].qualified_name if each.parent >= 0 else THIS_FILE, each.qualified_name)
@@ -41,9 +41,9 @@ def test_every_symbol_is_defined_once_by_what_encloses_it(language):
     assert defined == enclosing
 
 
-@pytest.mark.parametrize("language", sorted(samples.SAMPLES))
+@pytest.mark.parametrize("language", sorted(SAMPLES))
 def test_a_symbol_is_where_it_says(language):
-    text = samples.SAMPLES[language].text
+    text = SAMPLES[language].text
     lines = text.split("\n")
     for symbol in parse(text, language).symbols:
         assert symbol.name in text[symbol.start : symbol.end]
@@ -51,14 +51,14 @@ def test_a_symbol_is_where_it_says(language):
         assert 1 <= symbol.first_line <= symbol.line <= symbol.last_line <= len(lines)
 
 
-@pytest.mark.parametrize("language", sorted(samples.SAMPLES))
+@pytest.mark.parametrize("language", sorted(SAMPLES))
 def test_parsing_twice_gives_the_same(language):
-    text = samples.SAMPLES[language].text
+    text = SAMPLES[language].text
     assert parse(text, language) == parse(text, language)
 
 
 def test_every_row_with_a_grammar_has_a_sample():
-    assert set(samples.SAMPLES) == set(RULES) == {row.name for row in LANGUAGES if has_grammar(row.name)}
+    assert set(SAMPLES) == set(RULES) == {row.name for row in LANGUAGES if has_grammar(row.name)}
 
 
 def test_decorators_and_comments_above_belong_to_a_symbol():

@@ -180,18 +180,6 @@ def test_a_purge_takes_only_what_is_old_enough() -> None:
         assert ("purge", first.id) in events
 
 
-def test_the_audit_log_keeps_ids_and_counts_after_a_purge() -> None:
-    spec = StoreSpec(notes=(Note(TEXT, path="a.py", stale=True),), things=(Thing(ENTITY),), mentions=((0, 0, 0),))
-    with store_with(spec) as place:
-        receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
-        collect.purge(place.tools(), 0, confirm=True)
-        (event,) = place.memory.sweep.audit(subject=receipt.id)[1:]
-        assert (event.action, event.actor, event.reason) == ("prune", "tester", "stale_code")
-        counted = {"memories": 1, "chunks": 1, "entities": 1, "relations": 0}
-        assert event.counts | counted == event.counts
-        assert place.memory.sweep.audit(subject=receipt.id)[0].action == "purge"
-
-
 def test_a_name_seen_in_purged_and_in_live_text_is_still_counted(memory: Memory, home: Path) -> None:
     """Names found by rule wait for more evidence; the chunks they were seen in may be purged meanwhile."""
     uid = memory.remember("We met Zebulon today.").memory_id
@@ -224,26 +212,6 @@ def test_what_is_only_in_the_trash_may_be_learned_again(memory: Memory) -> None:
     uid = memory.remember("my locker code is 4711").memory_id
     memory.delete(uid, confirm=True)
     assert memory.remember("my locker code is 4711").duplicate_of is None
-
-
-def test_a_file_that_was_forgotten_for_good_is_indexed_again_once_its_tombstone_is_removed(
-    memory: Memory, tmp_path: Path
-) -> None:
-    repo = tmp_path / "repo"
-    repo.mkdir()
-    (repo / "keep.py").write_text("def keep(): pass\n")
-    (repo / "secret.py").write_text("def secret(): pass\n")
-    memory.code.index(repo)
-    (hit,) = [hit for hit in memory.search("secret").hits if "secret" in hit.passage.text]
-    memory.delete(hit.passage.memory_id, confirm=True, forever=True)
-    for _ in range(2):
-        result = memory.code.index(repo)
-        assert memory.stats().total_memories == 1
-    assert not [hit for hit in memory.search("secret").hits if "secret" in hit.passage.text]
-    memory.sweep.remove_tombstone(hit.passage.memory_id)
-    result = memory.code.index(repo)
-    assert result.files_indexed == 1
-    assert [hit for hit in memory.search("secret").hits if "secret" in hit.passage.text]
 
 
 def test_forgetting_for_good_cannot_be_undone_nor_recovered(memory: Memory) -> None:

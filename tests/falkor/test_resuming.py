@@ -14,6 +14,7 @@ from memsweep.store.falkor import copying, keeper, reading
 from memsweep.store.file import portable
 from tests.falkor.both_engines import comparable, graph_rows
 from tests.falkor.servers import Start, opened
+from tests.falkor.test_copy import fill
 from tests.support import store_files
 from tests.support.commands import memsweep
 from tests.support.counts import some_of
@@ -33,14 +34,7 @@ def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[App]:
     app = make_app(load_settings({"MEMSWEEP_HOME": str(tmp_path / "here")}))
-    memory = app.memory()
-    (tmp_path / "repository").mkdir()
-    (tmp_path / "repository" / "app.py").write_text("def first():\n    return second()\n")
-    memory.code.index(tmp_path / "repository")
-    for number in range(25):
-        memory.remember(f"note {number}", entities=["Ada", f"Thing {number % 5}"], tags=["a", "b"], thread_id="talk")
-    memory.delete(memory.remember("to the trash", entities=["Gone"]).memory_id, confirm=True)
-    memory.context("session").add([{"segment_id": f"s{n}", "text": f"message {n}"} for n in range(5)])
+    fill(app, tmp_path)
     yield app
     app.close()
 
@@ -237,7 +231,7 @@ def test_the_command_says_that_it_went_on(
         app.copy_workspace("default", "", server, progress=Steps(4, stop))
     ran = memsweep("workspace", "copy", "--to", server, "--json", home=tmp_path / "here")
     assert ran.status == 0, ran.err
-    assert ran.json["memories"] == 26
+    assert ran.json["memories"] == 27
     assert "had been written before" in ran.json["notes"][0]
     assert on_server(server, tmp_path) == in_file(tmp_path / "here")
 

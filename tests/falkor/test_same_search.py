@@ -69,27 +69,6 @@ def test_facts_notes_and_code_are_the_same_in_falkor(apps: Apps, tmp_path: Path)
     assert same(apps, "what is the capital of France") == []
 
 
-def test_a_note_is_not_crowded_out_by_code_in_falkor(apps: Apps, tmp_path: Path) -> None:
-    folder = tmp_path / "shop"
-    folder.mkdir()
-    for number in range(130):
-        (folder / f"invoice_{number}.py").write_text(
-            f"def invoice_due_{number}(invoice):\n    return invoice.due + {number}\n"
-        )
-    for app in apps:
-        app.memory().remember("Invoices are due after 30 days, the total in euros.")
-        app.memory().code.index(folder)
-        assert "memory" in [each[0] for each in found(app.memory(), "when are invoices due")][:3]
-
-
-def test_segments_are_found_in_falkor(apps: Apps) -> None:
-    for app in apps:
-        app.memory().context("agent").add([{"text": "The ledger migration failed with E1234.", "type": "message"}])
-        app.memory().remember("Ledgers are closed on Fridays.")
-    ((kind, text, _),) = same(apps, "why did the ledger migration fail", filters={"kind": "segment"})
-    assert (kind, "E1234" in text) == ("segment", True)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("with_code", [False, True])
 def test_what_only_words_find_is_the_same_in_falkor(apps: Apps, tmp_path: Path, with_code: bool) -> None:

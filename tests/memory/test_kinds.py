@@ -26,6 +26,7 @@ def with_code(memory: Memory, folder: Path, files: int = 40) -> None:
     memory.code.index(folder)
 
 
+@on_every_engine
 @pytest.mark.slow
 def test_a_note_is_not_crowded_out_by_much_code_about_the_same(memory: Memory, tmp_path: Path) -> None:
     with_code(memory, tmp_path / "shop", 120)
@@ -52,6 +53,7 @@ def test_pieces_of_one_file_stand_together(memory: Memory, tmp_path: Path) -> No
     assert len([at for at in range(1, len(found)) if found[at] != found[at - 1]]) == len(set(found)) - 1
 
 
+@on_every_engine
 def test_tests_are_left_out_or_asked_for(memory: Memory, tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "billing.py").write_text("def invoice_total(lines):\n    return sum(lines)\n")
@@ -67,6 +69,7 @@ def test_tests_are_left_out_or_asked_for(memory: Memory, tmp_path: Path) -> None
     assert found(role="test") == {"tests/test_billing.py"}
 
 
+@on_every_engine
 def test_a_fact_of_the_graph_answers_a_question(memory: Memory) -> None:
     memory.remember("Tom takes his coffee black.")
     memory.graph.relate("build", "RUNS_ON", "Jenkins")
@@ -154,6 +157,7 @@ def test_what_only_code_says_is_no_fact(memory: Memory, tmp_path: Path) -> None:
     assert kinds(memory.search("invoice_total_1", filters={"kind": "fact"}, mode="deep")) == []
 
 
+@on_every_engine
 def test_segments_are_found_where_they_are_asked_for(memory: Memory) -> None:
     window = memory.context("agent")
     window.add([{"text": "The migration of the ledger failed with error E1234.", "type": "message"}])

@@ -4,6 +4,7 @@ import json
 import multiprocessing
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,10 +18,20 @@ from memsweep.memory.agreement import judged, said
 from memsweep.memory.remember import ChunkSize, chunks_of, similar_to
 from memsweep.model.search import Candidates, Filters
 from memsweep.store.sqlite.store import SqliteStore
-from tests.memory.labelled_pairs import CONTRADICTS, MISSED, NEITHER, REPEATS, Pair
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
 from tests.support.waiting import PATIENCE
+
+Pair = tuple[str, str]
+TABLE = Path(__file__).parents[1] / "data" / "similar.tsv"
+_, *ROWS = TABLE.read_text().splitlines()
+PAIRS = [(judgement, (new, old)) for judgement, new, old in (row.split("\t") for row in ROWS)]
+"""Texts as an agent may remember them, and what the new one is to the old: `missed` are contradictions that only
+somebody who understands them sees, and of `neither` nothing is to be said.
+
+122 of them were written before the rules. 46 more were written afterwards and scored once, before anything was changed
+for them: of 44 judgements (each pair both ways) 40 were right, and 40 of 48 were made. They are among the others here.
+"""
 
 
 def kind(new: str, old: str) -> str | None:
@@ -33,19 +44,11 @@ def both_ways(pair: Pair) -> set[str | None]:
     return {kind(*pair), kind(*reversed(pair))}
 
 
-@pytest.mark.parametrize("pair", REPEATS)
-def test_the_same_said_again_is_a_repetition(pair: Pair) -> None:
-    assert both_ways(pair) == {"repeats"}
-
-
-@pytest.mark.parametrize("pair", CONTRADICTS)
-def test_another_value_or_a_denial_is_a_contradiction(pair: Pair) -> None:
-    assert both_ways(pair) == {"contradicts"}
-
-
-@pytest.mark.parametrize("pair", [*NEITHER, *MISSED])
-def test_where_it_is_not_sure_nothing_is_said(pair: Pair) -> None:
-    assert both_ways(pair) == {None}
+@pytest.mark.parametrize(("judgement", "pair"), PAIRS, ids=lambda each: each if isinstance(each, str) else each[0])
+def test_a_pair_is_judged_as_it_is_labelled_both_ways_and_where_it_is_not_sure_nothing_is_said(
+    judgement: str, pair: Pair
+) -> None:
+    assert both_ways(pair) == {judgement if judgement in ("repeats", "contradicts") else None}
 
 
 @pytest.mark.parametrize("shift", [0, 1, 7])
@@ -57,7 +60,7 @@ def test_counting_words_first_changes_no_judgement(monkeypatch: pytest.MonkeyPat
         ("The team CANNOT deploy on Fridays", "The team can deploy on Fridays"),
         ("Ana goes to work at 8.", "Ana goes to work at 9."),
     ]
-    pairs = [*REPEATS, *CONTRADICTS, *MISSED, *NEITHER, *odd]
+    pairs = [*(pair for _, pair in PAIRS), *odd]
     crossed = [(new, pairs[(at + shift) % len(pairs)][1]) for at, (new, _) in enumerate(pairs)]
     counted = [kind(*pair) for pair in crossed]
     monkeypatch.setattr(agreement, "_may_repeat", lambda new, old: True)
@@ -66,11 +69,11 @@ def test_counting_words_first_changes_no_judgement(monkeypatch: pytest.MonkeyPat
 
 
 def test_the_table_is_large_enough_to_mean_something() -> None:
-    pairs = [*REPEATS, *CONTRADICTS, *MISSED, *NEITHER]
-    assert len(pairs) >= 60
-    assert len(set(pairs)) == len(pairs)
-    judged_right = len(REPEATS) + len(CONTRADICTS)
-    assert judged_right / (judged_right + len(MISSED)) >= 0.85
+    assert len(PAIRS) >= 60
+    assert len({pair for _, pair in PAIRS}) == len(PAIRS)
+    labels = Counter(judgement for judgement, _ in PAIRS)
+    judged_right = labels["repeats"] + labels["contradicts"]
+    assert judged_right / (judged_right + labels["missed"]) >= 0.85
 
 
 @pytest.mark.parametrize(
