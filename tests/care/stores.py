@@ -62,10 +62,6 @@ def copy_of(template: Path, home: Path) -> Path:
     return store_files.file_of(home)
 
 
-def copy_place(place: Path, other: Path) -> None:
-    shutil.copytree(place, other)
-
-
 def dump(file: Path, *, without: tuple[str, ...] = ()) -> dict[str, list[Any]]:
     """Every row of every table that is not made from others."""
     with store_files.open_file(file) as db:

@@ -1,20 +1,19 @@
 """Backup and restore among writers, full disks and kills."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from memsweep.app import App
 from memsweep.model.care import Checkup
-from tests.care import stores
+from tests.care.killed_at_each_step import HEALTHY, OPERATIONS
 from tests.support import store_files
 from tests.support.counts import THOROUGH
 from tests.support.fork_server import ForkServer
+from tests.support.killing import check
 
 pytestmark = pytest.mark.slow
-
-HEALTHY = Checkup("default", ())
 
 
 # others write
@@ -91,116 +90,9 @@ def test_a_full_disk_leaves_no_backup_and_keeps_the_old_one(
     assert make().memory().care.doctor() == HEALTHY
 
 
-# killed at its steps
-
-
-@pytest.fixture(scope="module")
-def place(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home and a backup of it."""
-    folder = tmp_path_factory.mktemp("place")
-    stores.copy_of(template, folder / "home")
-    app = stores.open_app(folder / "home")
-    app.memory().care.backup(folder / "copy.backup")
-    app.memory().remember("written after the backup")
-    app.close()
-    return folder
-
-
-def killed(fork_server: ForkServer, operation: str, place: Path, tmp_path: Path) -> Iterator[tuple[Path, App]]:
-    """The homes that killed children left, with an app to look at it."""
-    (tmp_path / "copies").mkdir()
-    fork_server.program("tests.care.crash", operation, str(place), str(tmp_path / "copies"), THOROUGH)
-    folders = sorted((tmp_path / "copies").iterdir())
-    assert len(folders) > 3
-    for folder in folders:
-        app = stores.open_app(folder / "home")
-        yield folder, app
-        app.close()
-
-
-def restores(app: App, file: Path) -> bool:
-    return app.restore(file, "check", replace=True).seal.memories > 0
-
-
 @pytest.mark.soak
-def test_a_killed_backup_leaves_a_whole_file_or_none(place: Path, tmp_path: Path, fork_server: ForkServer) -> None:
-    made = []
-    for folder, app in killed(fork_server, "backup", place, tmp_path):
-        there = (folder / "made.backup").exists()
-        made.append(there)
-        assert not there or restores(app, folder / "made.backup")
-        app.memory().care.backup(folder / "made.backup", force=True)  # sweeps what is left
-        assert {path.name for path in folder.iterdir()} == {"home", "copy.backup", "made.backup"}
-        assert app.memory().care.doctor() == HEALTHY
-    assert made[0] is False
-    assert made[-1] is True
-
-
-@pytest.mark.soak
-def test_a_killed_backup_in_the_place_of_another_leaves_one_of_them(
-    place: Path, tmp_path: Path, fork_server: ForkServer
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_killed_at_any_step_it_is_done_or_not_begun_and_all_of_it_is_whole(
+    operation: str, template: Path, fork_server: ForkServer
 ) -> None:
-    old = (place / "copy.backup").read_bytes()
-    kept = []
-    for folder, app in killed(fork_server, "replaced backup", place, tmp_path):
-        kept.append((folder / "copy.backup").read_bytes() == old)
-        assert restores(app, folder / "copy.backup")
-    assert kept == sorted(kept, reverse=True)
-    assert kept[-1] is False
-
-
-@pytest.mark.soak
-def test_a_killed_restore_leaves_a_whole_workspace_or_none(
-    place: Path, tmp_path: Path, fork_server: ForkServer
-) -> None:
-    made = []
-    for folder, app in killed(fork_server, "restore", place, tmp_path):
-        names = [workspace.id for workspace in app.workspaces()]
-        made.append("other" in names)
-        if made[-1]:
-            assert app.memory("other").search("Ada").hits
-            assert store_files.problems(store_files.file_of(folder / "home", "other")) == []
-        assert app.memory().care.doctor(repair=True).left == ()
-        assert [workspace.id for workspace in app.workspaces()] == names
-        app.restore(folder / "copy.backup", "other", replace=True)
-        assert not list((folder / "home" / "workspaces").glob(".*"))
-    assert made == sorted(made)
-    assert made[-1] is True
-
-
-@pytest.mark.soak
-def test_a_killed_restore_in_the_place_of_another_leaves_one_of_them(
-    place: Path, tmp_path: Path, fork_server: ForkServer
-) -> None:
-    before = stores.dump(store_files.file_of(place / "home"), without=("meta", "audit", "sqlite_sequence"))
-    swapped = []
-    for folder, app in killed(fork_server, "replacing restore", place, tmp_path):
-        file = store_files.file_of(folder / "home")
-        swapped.append(file.name != store_files.file_of(place / "home").name)
-        old = folder / "home" / "workspaces" / store_files.file_of(place / "home").name
-        assert stores.dump(old, without=("meta", "audit", "sqlite_sequence")) == before
-        assert store_files.problems(file) == []
-        assert app.memory().care.doctor(repair=True).left == ()
-    assert swapped == sorted(swapped)
-    assert swapped[-1] is True
-
-
-@pytest.mark.soak
-def test_a_killed_repair_can_be_done_again(place: Path, tmp_path: Path, fork_server: ForkServer) -> None:
-    damaged = tmp_path / "damaged"
-    stores.copy_place(place, damaged)
-    with store_files.open_file(store_files.file_of(damaged / "home")) as db:
-        db.execute(
-            "delete from memory_tag; delete from chunk_fts_docsize where id = 4; insert into vector values (999, x'00')"
-        )
-    for _, app in killed(fork_server, "repair", damaged, tmp_path):
-        assert app.memory().care.doctor(repair=True).left == ()
-        assert app.memory().care.doctor() == HEALTHY
-
-
-@pytest.mark.soak
-def test_a_killed_compact_loses_nothing(place: Path, tmp_path: Path, fork_server: ForkServer) -> None:
-    before = stores.dump(store_files.file_of(place / "home"))
-    for folder, app in killed(fork_server, "compact", place, tmp_path):
-        assert app.memory().care.doctor() == HEALTHY
-        assert stores.dump(store_files.file_of(folder / "home")) == before
+    check(fork_server.program("tests.care.killed_at_each_step", operation, str(template), THOROUGH), least=4)

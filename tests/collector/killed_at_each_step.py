@@ -4,11 +4,10 @@ A step is any statement. One line of JSON says how often it died and what was wr
 """
 
 import json
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -33,10 +32,9 @@ from tests.collector.stores import (
 )
 from tests.secrets.lines import positives
 from tests.support import store_files
-from tests.support.counts import some_of, turns
-from tests.support.killing import Verdict, at_step, in_child
-from tests.support.memory_disk import MEMORY_DISK
+from tests.support.killing import kill_at_steps
 
+STATEMENTS = {"reads": True, "files": False}
 SECRET = next(line.text for line in positives() if line.kind == "aws-access-key")
 SPEC = StoreSpec(
     notes=(
@@ -141,43 +139,23 @@ def everything(file: Path) -> dict[str, list[str]]:
         return {name: sorted(map(repr, db.execute(f'select * from "{name}"'))) for name in names}
 
 
-def attempt(home: Path, operation: Operation, given: Any, ticks: int, at: int, after: bool = False) -> list[str] | None:
-    """The operation in a child of its own; its statements, if it came to the end."""
+def run(operation: Operation, home: Path, given: Any, ticks: int) -> None:
+    operation.run(Place(home, make_app(load_settings({"MEMSWEEP_HOME": str(home)})), ticks=count(ticks)), given)
 
-    def work() -> list[str]:
-        steps = at_step(at, reads=True, files=False, after=after)
-        operation.run(Place(home, make_app(load_settings({"MEMSWEEP_HOME": str(home)})), ticks=count(ticks)), given)
-        return steps
 
-    found: list[str] | None = in_child(work)
-    return found
+def look(home: Path, at: int) -> tuple[Any, list[str]]:
+    file = store_files.file_of(home)
+    return everything(file), broken(file)
 
 
 def main(name: str, thorough: bool) -> dict[str, Any]:
     operation = OPERATIONS[name]
-    with store_with(SPEC) as origin, tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
+    with store_with(SPEC) as origin:
         given = operation.prepare(origin)
         ticks = next(origin.ticks)
         origin.app.close()
-
-        def copy(number: int) -> Path:
-            home = Path(folder) / str(number)
-            shutil.copytree(origin.home, home)
-            return home
-
-        whole = copy(0)
-        steps = attempt(whole, operation, given, ticks, at=-1)
-        assert steps
-        verdict = Verdict(everything(origin.file), everything(store_files.file_of(whole)))
-        # After a statement is nearly the same moment as before the next one; the last one has no next.
-        points = [(at, False) for at in some_of(range(len(steps)), 3, turns(steps), thorough)]
-        for number, (at, after) in enumerate([*points, (len(steps) - 1, True)], 1):
-            home = copy(number)
-            lived = attempt(home, operation, given, ticks, at, after) is not None
-            file = store_files.file_of(home)
-            verdict.see(f"{'after' if after else 'before'} step {at}", everything(file), broken(file), lived=lived)
-            shutil.rmtree(home)
-    return verdict.told()
+        act = partial(run, operation, given=given, ticks=ticks)
+        return kill_at_steps(origin.home, act, look, thorough, **STATEMENTS).told()
 
 
 if __name__ == "__main__":

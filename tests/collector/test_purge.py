@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from memsweep.store.sqlite import vectors
 from tests.collector import killed_at_each_step
 from tests.collector.stores import NOW, Link, Note, Place, StoreSpec, Thing, broken, store_with
 from tests.support import store_files
+from tests.support.killing import attempt
 
 # Each is one word for the full text too, with a beginning that no other word shares.
 TEXT, TAG, METADATA, ENTITY, RELATION = "qtext7731zv", "xtag7732zv", "jmeta7733zv", "zname7734zv", "krel7735zv"
@@ -136,16 +138,20 @@ def test_a_purge_that_was_cut_short_before_the_log_was_emptied_is_finished_by_th
     spec = StoreSpec(
         notes=(Note(f"{TEXT} here", path=f"{PATH}.py", stale=True),), things=(Thing(SYMBOL),), mentions=((0, 0, 0),)
     )
-    operation = killed_at_each_step.OPERATIONS["purge"]
+
+    def die_at(step: int, home: Path) -> list[str] | None:
+        purge = partial(killed_at_each_step.run, killed_at_each_step.OPERATIONS["purge"], home, None, 100)
+        return attempt(purge, step, after=True, **killed_at_each_step.STATEMENTS)
+
     with store_with(spec) as place:
         collect.plan_and_apply(place.tools(), "all", confirm=True)
         place.app.close()
-        steps = killed_at_each_step.attempt(place.home, operation, None, 100, at=-1, after=True)
+        steps = die_at(-1, place.home)
         assert steps
     with store_with(spec) as place:
         collect.plan_and_apply(place.tools(), "all", confirm=True)
         place.app.close()
-        assert killed_at_each_step.attempt(place.home, operation, None, 100, at=len(steps) - 1, after=True) is None
+        assert die_at(len(steps) - 1, place.home) is None
         assert {mark for _, mark in left_in(place.home)} == {TEXT, PATH, SYMBOL}, "committed, and still in the log"
         again = Place(place.home, place.app)
         assert collect.purge(again.tools(), 0, confirm=True).receipts == ()

@@ -6,15 +6,21 @@ they can. What is left must be as if nothing had been done, or as if all of it h
 
 import json
 import os
+import shutil
 import signal
 import sys
+import tempfile
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import apsw
+
+from tests.support.counts import some_of, turns
+from tests.support.memory_disk import MEMORY_DISK
 
 READS = ("select", "with", "pragma", "begin", "rollback", "explain")
 _FILE_EVENTS = {"os.link", "os.rename", "os.remove", "os.truncate", "os.chmod", "os.mkdir", "os.rmdir"}
@@ -101,6 +107,18 @@ def at_step(
     return steps
 
 
+def attempt(act: Callable[[], object], at: int, **how: Any) -> list[str] | None:
+    """Let a child do it and die at a step (see `at_step`); its steps, if it came to the end."""
+
+    def work() -> list[str]:
+        steps = at_step(at, **how)
+        act()
+        return steps
+
+    found: list[str] | None = in_child(work)
+    return found
+
+
 @dataclass
 class Verdict:
     """An operation that was killed at many points: how often it was as before and as done, and what was wrong."""
@@ -120,12 +138,44 @@ class Verdict:
     def told(self, *, may_be_same: bool = False) -> dict[str, Any]:
         if self.done == self.before and not may_be_same:
             self.problems.append("what was acknowledged is not there")
-        return {"problems": self.problems, **self.outcomes}
+        return {"problems": self.problems, "same": self.done == self.before, **self.outcomes}
+
+
+def kill_at_steps(
+    origin: Path,
+    act: Callable[[Path], object],
+    look: Callable[[Path, int], tuple[Any, list[str]]],
+    thorough: bool,
+    **how: Any,
+) -> Verdict:
+    """Do something on copies of a place, and die at some of the steps of that.
+
+    `look` says of each copy, and of one that nobody touched, what its state is and what is wrong with it.
+    """
+    with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
+
+        def left_at(at: int | None) -> tuple[list[str] | None, Any, list[str]]:
+            copy = Path(folder) / str(at)
+            shutil.copytree(origin, copy)
+            steps = [] if at is None else attempt(lambda: act(copy), at, **how)
+            state, found = look(copy, -1 if at is None else at)
+            shutil.rmtree(copy)
+            return steps, state, found
+
+        _, before, wrong = left_at(None)
+        steps, done, wrong_then = left_at(-1)
+        assert steps
+        verdict = Verdict(before, done, [*wrong, *wrong_then])
+        for at in some_of(range(len(steps) + 1), 3, turns(steps), thorough):
+            lived, state, found = left_at(at)
+            is_over = at == len(steps)
+            verdict.see(f"at step {at} of {len(steps)}", state, found, lived=lived is not None and not is_over)
+    return verdict
 
 
 def check(told: dict[str, Any], least: int = 2) -> None:
     """The verdict of a program: nothing wrong, and both states were met at so many points."""
     assert told["problems"] == []
     assert told["points"] >= least
-    assert told["before"] > 0
+    assert told["same"] or told["before"] > 0
     assert told["done"] > 0, "the last point is after the end"

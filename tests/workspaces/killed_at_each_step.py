@@ -5,7 +5,6 @@ nothing to say. One line of JSON says how often it died and what was wrong.
 """
 
 import json
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -17,8 +16,7 @@ from memsweep.app import App, make_app
 from memsweep.embed.local import LocalEmbedder
 from memsweep.settings import load_settings
 from tests.support import store_files
-from tests.support.counts import some_of, turns
-from tests.support.killing import Verdict, at_step, in_child
+from tests.support.killing import at_step, in_child, kill_at_steps
 from tests.support.memory_disk import MEMORY_DISK
 
 SECRET = "quarantined-heliotrope"
@@ -67,6 +65,10 @@ def open_app(home: Path) -> App:
 _model = LocalEmbedder()
 
 
+def run(operation: Operation, place: Path, given: Any) -> None:
+    operation.run(open_app(place / "home"), place, given)
+
+
 def fill(home: Path) -> None:
     app = open_app(home)
     app.memory().remember("Ada Lovelace wrote the first program.")
@@ -103,18 +105,6 @@ def leftovers(home: Path) -> list[str]:
     return strange + [f"{table} {row}" for table, rows in left.items() for row in rows]
 
 
-def attempt(place: Path, operation: Operation, given: Any, at: int) -> list[str] | None:
-    """The steps it took, if it came to the end."""
-
-    def work() -> list[str]:
-        steps = at_step(at)
-        operation.run(open_app(place / "home"), place, given)
-        return steps
-
-    found: list[str] | None = in_child(work)
-    return found
-
-
 def begin(home: Path, at: int) -> None:
     """Begin an ordinary command, and die at a step of that."""
     at_step(at)
@@ -141,30 +131,22 @@ def bytes_of(home: Path) -> bytes:
 def main(name: str, thorough: bool) -> dict[str, Any]:
     operation = OPERATIONS[name]
     with tempfile.TemporaryDirectory(dir=MEMORY_DISK) as folder:
-        origin = Path(folder) / "origin"
+        origin = Path(folder)
         fill(origin / "home")
         app = open_app(origin / "home")
         given = operation.prepare(app, origin)
         app.close()
 
-        def copy(number: int) -> Path:
-            shutil.copytree(origin, Path(folder) / str(number))
-            return Path(folder) / str(number)
-
-        whole = copy(0)
-        steps = attempt(whole, operation, given, at=-1)
-        assert steps is not None
-        verdict = Verdict(state(origin / "home"), state(whole / "home"))
-        for at in some_of(range(len(steps) + 1), 3, turns(steps), thorough):
-            place = copy(at + 1)
-            lived = attempt(place, operation, given, at) is not None
-            in_child(lambda home=place / "home", at=at: begin(home, at % 9))  # cleaning up may be killed, too
-            found, left = next_command(place / "home"), state(place / "home")
-            if operation.frees and left == verdict.done and SECRET.encode() in bytes_of(place / "home"):
+        def look(place: Path, at: int) -> tuple[Any, list[str]]:
+            home = place / "home"
+            in_child(lambda: begin(home, at % 9))  # cleaning up may be killed, too
+            found, left = next_command(home), state(home)
+            is_freed = operation.frees and "other" not in {name for name, *_ in left["workspaces"]}
+            if is_freed and SECRET.encode() in bytes_of(home):
                 found.append("the purged text is still there")
-            verdict.see(f"at step {at} of {len(steps)}", left, found, lived=lived and at < len(steps))
-            shutil.rmtree(place)
-    return verdict.told()
+            return left, found
+
+        return kill_at_steps(origin, lambda place: run(operation, place, given), look, thorough).told()
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from tests.support import store_files
 from tests.support.commands import environment
 from tests.support.counts import some_of
 from tests.support.fork_server import ForkServer
-from tests.workspaces.killed_at_each_step import OPERATIONS, attempt, fill, leftovers, open_app, state
+from tests.support.killing import attempt
+from tests.workspaces.killed_at_each_step import OPERATIONS, fill, leftovers, open_app, run, state
 
 pytestmark = pytest.mark.slow
 
@@ -60,7 +62,7 @@ def test_nobody_cleans_up_what_a_living_process_is_at_work_on(
     before = state(place / "home")
     rehearsal = tmp_path_factory.mktemp("rehearsal") / "place"
     shutil.copytree(place, rehearsal)
-    steps = attempt(rehearsal, OPERATIONS[operation], given, at=-1)
+    steps = attempt(partial(run, OPERATIONS[operation], rehearsal, given), -1)
     assert steps is not None
     child = Stopping(operation, place, given, int(share * len(steps)))
     assert child.is_stopped
