@@ -90,14 +90,6 @@ def test_secrets_are_not_indexed_and_the_list_can_be_extended(
     assert set(live(store_files.file_of(home), root)) == {"credentials.py"}
 
 
-def test_a_file_that_becomes_a_secret_is_hidden(workspace: IndexedWorkspace, repo: Path) -> None:
-    workspace.index(repo)
-    (repo / "app.py").rename(repo / ".env")
-    result = workspace.index(repo)
-    assert (result.files_moved, result.files_removed) == (0, 1)
-    assert not any("second" in hit.text for hit in workspace.hits("first second"))
-
-
 @pytest.mark.slow
 def test_a_grammar_that_crashes_costs_one_file_its_symbols(home: Path, repo: Path, unsynced: None) -> None:
     grow(repo, {"bad.py": "def CRASH(): pass\n", "worse.py": "def HANG(): pass\n"})
@@ -110,19 +102,6 @@ def test_a_grammar_that_crashes_costs_one_file_its_symbols(home: Path, repo: Pat
         assert {hit.code.path for hit in workspace.hits("CRASH HANG")} >= {"bad.py", "worse.py"}
         assert workspace.index(repo).files_unchanged == len(FILES) + 2
         assert problems(workspace.file) == []
-
-
-def test_links_are_not_followed_and_lead_nowhere(workspace: IndexedWorkspace, repo: Path, tmp_path: Path) -> None:
-    outside = grow(tmp_path / "outside", {"secret.py": "def outside(): pass\n"})
-    (repo / "loop").symlink_to(repo)
-    (repo / "out").symlink_to(outside)
-    (repo / "file.py").symlink_to(outside / "secret.py")
-    (repo / "dead.py").symlink_to("nowhere")
-    assert workspace.index(repo).files_seen == len(FILES)
-    (repo / "app.py").unlink()
-    (repo / "app.py").symlink_to(outside / "secret.py")
-    workspace.index(repo)
-    assert workspace.stale(repo) == {"app.py"}
 
 
 def test_a_file_that_outgrows_the_limit_becomes_stale_with_a_warning(workspace: IndexedWorkspace, repo: Path) -> None:
@@ -141,9 +120,3 @@ def test_a_file_that_outgrows_the_limit_becomes_stale_with_a_warning(workspace: 
     assert (again.files_removed, again.stale_memories, again.warnings) == (0, 1, ()), "said once"
     assert workspace.index(repo).files_indexed == 1
     assert workspace.live(repo)["app.py"].id == before.id
-
-
-def test_a_narrower_filter_alone_makes_nothing_stale(workspace: IndexedWorkspace, repo: Path) -> None:
-    workspace.index(repo)
-    result = workspace.index(repo, max_file_size=50)
-    assert (result.files_removed, result.stale_memories, result.warnings) == (0, 0, ())

@@ -69,15 +69,6 @@ def test_a_repository_inside_another_is_a_world_of_its_own(workspace: IndexedWor
     assert set(workspace.live(inner)) == set()
 
 
-def test_a_folder_inside_a_root_shares_its_files(workspace: IndexedWorkspace, repo: Path) -> None:
-    workspace.index(repo)
-    workspace.index(repo / "lib")
-    (repo / "lib/shapes.py").unlink()
-    assert workspace.index(repo).files_removed == 1
-    assert (workspace.stale(repo), workspace.stale(repo / "lib")) == (set(), {"shapes.py"})
-    assert workspace.index(repo / "lib").files_removed == 0
-
-
 # taking a narrower filter for a deletion
 
 
@@ -217,11 +208,6 @@ def test_a_folder_that_holds_only_uncovered_files_is_not_empty(workspace: Indexe
     for path in ALL - {"main.go"}:
         (repo / path).unlink()
     assert workspace.index(repo, languages=["python"]).files_removed == 3
-
-
-def test_a_new_folder_that_is_empty_is_indexed_as_such(workspace: IndexedWorkspace, tmp_path: Path) -> None:
-    (tmp_path / "empty").mkdir()
-    assert workspace.index(tmp_path / "empty").files_seen == 0
 
 
 # never refreshing edited files

@@ -245,13 +245,6 @@ def test_an_absolute_path_filters_too(server: ServerClient, indexed: Path, path:
     assert paths(search(server, query, path=f"{indexed}/{path}")) == paths(search(server, query, path=path)) != set()
 
 
-def test_secrets_are_never_indexed(server: ServerClient, indexed: Path) -> None:
-    known = paths(search(server, "identifier of a secret token key", include_stale=True))
-    assert known & {".env", ".env.local", "id_rsa", "notes", "credentials.json"} == set()
-    for hit in search(server, "identifier"):
-        assert "secret" not in hit["text"]
-
-
 def test_stale_hits_are_hidden_unless_asked_for_and_say_when_they_were_true(
     server: ServerClient, tmp_path: Path
 ) -> None:

@@ -259,14 +259,6 @@ def test_delete_and_purge_ask_on_a_terminal(home: Path, store: Path, arguments: 
     assert dump(store) == before
 
 
-@pytest.mark.slow
-def test_a_memory_cannot_command_the_terminal(home: Path, store: Path) -> None:
-    write_rows(store, StoreSpec(notes=(Note("\x1b]0;owned\x07 red \x1b[31m", expires_days=-1),)), clock.now())
-    _, written = on_a_terminal(home, "prune", "-s", "expired", answer="n")
-    assert "\x1b]0;owned" not in written
-    assert "owned" in written
-
-
 def test_prune_spares_what_except_names(run: Run, store: Path) -> None:
     write_rows(store, StoreSpec(notes=(Note("def more(): pass", path="src/more.py", stale=True),)), clock.now())
     shown = run("prune", "--except", GONE)

@@ -2,14 +2,12 @@
 
 import shutil
 import sys
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from memsweep.app import App
@@ -21,7 +19,6 @@ from memsweep.memory.ranking import WEIGHTS_OF_MODELS
 from memsweep.model.memory import EmbeddingModel
 from tests.support import contents, store_files
 from tests.support.commands import Ran, run
-from tests.support.counts import rounds
 from tests.support.engines import on_every_engine
 from tests.support.no_network import NO_NETWORK
 
@@ -81,12 +78,6 @@ def test_a_text_has_the_same_vector_in_any_company_and_on_any_number_of_threads(
     assert embedder.embed([]).shape == (0, 384)
 
 
-@given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), max_size=3))
-@hypothesis_settings(max_examples=rounds(10, 40))
-def test_any_text_has_a_finite_vector(embedder: MiniLMEmbedder, texts: list[str]) -> None:
-    assert np.linalg.norm(embedder.embed(texts), axis=1) == pytest.approx(1, abs=1e-5)
-
-
 @given(st.integers(0, 3000))
 def test_windows_are_few_and_even_and_leave_nothing_out(length: int) -> None:
     windows = windows_of(range(length), 126)
@@ -102,24 +93,6 @@ def test_the_end_of_a_long_text_counts_too(embedder: MiniLMEmbedder) -> None:
     ends = "Penguins breed on the ice of Antarctica. " * 8
     plain, with_end, asked = embedder.embed([filler, filler + ends, "where do penguins live?"])
     assert cosine(with_end, asked) > cosine(plain, asked) + 0.05
-
-
-@pytest.mark.slow
-def test_many_threads_may_load_and_use_it_at_once() -> None:
-    embedder, rows = MiniLMEmbedder(2), []
-    barrier = threading.Barrier(8)
-
-    def work() -> None:
-        barrier.wait()
-        rows.append(embedder.embed(["the same text", "another"])[0].tobytes())
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(rows) == 8
-    assert len(set(rows)) == 1
 
 
 @pytest.mark.slow

@@ -28,7 +28,7 @@ from tests.support.engines import falkor_server
 
 _IN_TRASH = ("memory", "chunk", "entity", "relation", "segment")
 _RECORDS = ("plan", "receipt", "audit", "project")
-_NUMBERED = ("memory", "chunk", "entity", "relation")
+_NUMBERED = ("memory", "chunk", "entity", "relation", "segment", "project")
 _NAMES = {
     "chunk": {"memory": "memory"},
     "vector": {"chunk": "chunk"},
@@ -39,6 +39,8 @@ _NAMES = {
     "relation_source": {"relation": "relation", "memory": "memory"},
     "supersession": {"old": "memory", "new": "memory"},
     "alias": {"entity": "entity"},
+    "segment": {"project": "project"},
+    "segment_link": {"project": "project", "source": "segment"},
 }
 
 

@@ -183,6 +183,38 @@ class Bench:
         return bool(running or waiting)
 
 
+def killed(
+    bench: Bench,
+    act: Callable[[], object],
+    choose: Callable[[list[str]], list[tuple[int, bool]]],
+    *,
+    again: bool = False,
+) -> Verdict:
+    """Let clients die at some of the commands of an act; with `again`, what is not begun is then done.
+
+    The store may have pieces that belong to nothing before, or after; the doctor finds no others.
+    """
+    known = {"before": set(bench.findings())}
+    commands = bench.attempt(act, at=0, sent=False)
+    assert commands, "it failed unharmed"
+    verdict = Verdict(bench.before, left := bench.state())
+    known["done"] = set(bench.findings())
+    for at, sent in choose(commands):
+        if left != bench.before:
+            bench.put_back()
+        lived, left = bool(bench.attempt(act, at, sent)), bench.state()
+        form = "done" if left == verdict.done else "before"
+        looked = bench.findings() if again or form == "done" or at % 5 == 0 else []
+        found = [each for each in looked if each not in known[form]]
+        where = f"{'after' if sent else 'before'} command {at} of {len(commands)}"
+        verdict.see(where, left, found, lived=lived)
+        if again and left == bench.before:
+            bench.attempt(act, at=0, sent=False)
+            left = bench.state()
+            verdict.problems += [f"killed {where}: the next attempt does not do it"] * (left != verdict.done)
+    return verdict
+
+
 def points(commands: list[str], thorough: bool) -> list[tuple[int, bool]]:
     """When to die: at some commands, those where another kind begins among them; or at all of them.
 
@@ -202,18 +234,7 @@ def main(port: int, name: str, thorough: bool) -> dict[str, Any]:
         def act() -> None:
             operation.run(Side(FalkorEngine(url), count(ticks)), given)  # type: ignore[arg-type]
 
-        known_before = set(bench.findings())  # the store has pieces that belong to nothing
-        commands = bench.attempt(act, at=0, sent=False)
-        verdict = Verdict(bench.before, left := bench.state())
-        known_after = set(bench.findings())
-        for at, sent in points(commands, thorough):
-            if left != bench.before:
-                bench.put_back()
-            lived, left = bool(bench.attempt(act, at, sent)), bench.state()
-            is_done = left == verdict.done
-            looked = bench.findings() if is_done or at % 5 == 0 else []
-            found = [each for each in looked if each not in (known_after if is_done else known_before)]
-            verdict.see(f"{'after' if sent else 'before'} command {at} of {len(commands)}", left, found, lived=lived)
+        verdict = killed(bench, act, lambda commands: points(commands, thorough))
         bench.close()
     return verdict.told()
 

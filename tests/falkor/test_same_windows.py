@@ -15,16 +15,13 @@ from memsweep.model.plan import Operation
 from memsweep.model.segment import ContextSegment
 from memsweep.operation import Calls
 from memsweep.settings import load_settings
-from memsweep.store.falkor import reading, row_codec
-from memsweep.store.file import portable
+from memsweep.store.falkor import row_codec
 from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines
-from tests.support import store_files
 from tests.support.counts import rounds
 
 TYPES = ("message", "message", "code", "log", "note")
 SMALL = {"soft_tokens": 60, "hard_tokens": 140, "changes_per_step": 3, "batch": 2, "last_n": 2}
-Rows = dict[str, list[dict[str, Any]]]
 
 
 class Acting:
@@ -131,15 +128,6 @@ def _unordered(undone: Any) -> Any:
     return undone.totals, sorted(undone.conflicts)
 
 
-def same_windows(pair: BothEngines) -> None:
-    """Both hold the same, but for the numbers that each gives its own."""
-    with store_files.open_file(pair.place.file) as db:
-        mine = _comparable(portable.rows_of(db))
-    theirs = _comparable(reading.dump(pair.falkor.store.graph._graph))  # type: ignore[attr-defined]
-    for table, wanted in mine.items():
-        assert theirs[table] == wanted, table
-
-
 def findable(pair: BothEngines) -> None:
     """Every segment of the graph has the names by which it is found, and none waits before the turn that is next."""
     graph = pair.falkor.store.graph._graph  # type: ignore[attr-defined]
@@ -161,25 +149,6 @@ def findable(pair: BothEngines) -> None:
     assert sorted(map(tuple, stored)) == sorted((link["target"], link["source"]) for link in wanted)
 
 
-def _comparable(rows: Rows) -> dict[str, list[str]]:
-    ids = {
-        table: {row["id"]: row["uid"] for row in rows.get(table, ())}
-        for table in ("project", "segment", "receipt", "plan")
-    }
-    leads = {"project": "project", "trash": "receipt", "stash": "receipt", "receipt": "receipt", "source": "segment",
-             "plan": "plan", "key": "segment"}  # fmt: skip
-    shown = {}
-    for table in ("project", "segment", "segment_link", "receipt", "plan", "plan_item", "audit"):
-        listed = [row_codec.comparable(row) for row in rows.get(table, ()) if row.get("action") != "restore"]
-        for row in listed:
-            row.pop("id", None)
-            row.pop("digest", None)
-            for name in leads.keys() & row.keys():
-                row[name] = ids[leads[name]].get(row[name], row[name])
-        shown[table] = sorted(repr(sorted(row.items())) for row in listed)
-    return shown
-
-
 ACTS = ("add", "add", "add many", "prune", "prune as planned", "restore", "pin", "compress", "delete", "look", "undo",
         "undo", "clear", "purge", "plan", "prune by a plan")  # fmt: skip
 acts = st.lists(
@@ -196,5 +165,5 @@ def test_any_run_of_acts_on_windows_gives_the_same_on_falkor(acts: list[tuple[st
         acting = Acting(pair)
         for name, number, window in acts:
             acting.act(name, number, window)
-            same_windows(pair)
+            pair.same_by_id()
             findable(pair)

@@ -23,7 +23,7 @@ from memsweep.store.falkor.engine import FalkorEngine
 from tests.falkor import killed_index
 from tests.falkor.bookkeeper import Bookkeeper
 from tests.falkor.both_engines import Side
-from tests.falkor.killed_at_each_command import ALL_OPERATIONS, Bench, copied
+from tests.falkor.killed_at_each_command import ALL_OPERATIONS, Bench, copied, killed
 from tests.falkor.servers import opened, texts
 from tests.faults import doors
 from tests.faults.falkor_acts import ACTS, frozen_app, furnish
@@ -122,30 +122,18 @@ def _indexed(chance: random.Random, turn: int) -> dict[str, Any]:
 
 
 def _kill_client(name: str, bench: Bench, act: Callable[[], None], chance: random.Random) -> dict[str, Any]:
-    """Let it die a few times at a command; whether it is as before or done, and whole, each time."""
-    violations: list[str] = []
-    known = set(bench.findings())
-    commands = len(bench.attempt(act, at=0, sent=False))
-    assert commands, f"{name} failed unharmed"
-    done, known_after = bench.state(), set(bench.findings())
-    if done == bench.before:
-        violations.append(f"{name}: what was acknowledged is not there")
-    for _ in range(_CLIENT_KILLS):
-        at, sent = chance.randint(max(1, commands - 8) if chance.random() < 0.6 else 1, commands), chance.random() < 0.5
-        where = f"{name} killed {'after' if sent else 'before'} command {at} of {commands}"
-        bench.put_back()
-        if bench.attempt(act, at, sent):
-            violations.append(f"{where}: lived")
-        left = bench.state()
-        if left not in (bench.before, done):
-            violations.append(f"{where}: half done: {sorted(set(left) ^ set(bench.before))[:3]}")
-        expected = known_after if left == done else known
-        violations += [f"{where}: doctor: {found}" for found in bench.findings() if found not in expected]
-        if left == bench.before:
-            bench.attempt(act, at=0, sent=False)
-            if bench.state() != done:
-                violations.append(f"{where}: the next attempt does not do it")
-    bench.close()
+    """Let it die a few times at a command, more often near the end; whether it is as before or done, each time."""
+
+    def choose(commands: list[str]) -> list[tuple[int, bool]]:
+        last = len(commands)
+        return [
+            (chance.randint(max(1, last - 8) if chance.random() < 0.6 else 1, last), chance.random() < 0.5)
+            for _ in range(_CLIENT_KILLS)
+        ]
+
+    with contextlib.closing(bench):
+        told = killed(bench, act, choose, again=True).told()
+    violations = [f"{name}: {said}" for said in told["problems"]]
     return {"kills": _CLIENT_KILLS, "client_kills": _CLIENT_KILLS, "violations": violations}
 
 

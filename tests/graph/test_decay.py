@@ -1,6 +1,6 @@
 """The law of fading."""
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from hypothesis import given
@@ -44,11 +44,6 @@ def test_thirty_nightly_readings_leave_what_one_leaves():
     assert nightly[-1] == faded(1.0, Rates().edge, 30) == pytest.approx(0.914, abs=0.001)
 
 
-@given(SHARES, RATES, DAYS, DAYS)
-def test_fading_over_two_spans_is_fading_over_the_whole(base, rate, first, second):
-    assert faded(faded(base, rate, first), rate, second) == pytest.approx(faded(base, rate, first + second), abs=1e-9)
-
-
 @given(SHARES, RATES, st.floats(-1000, 5000), SHARES)
 def test_weights_stay_shares(base, rate, days, amount):
     for value in (faded(base, rate, days), confirmed(base, rate, days, amount), corrected(base, rate, days, amount)):
@@ -65,8 +60,3 @@ def test_a_correction_lowers_what_counts_now_and_keeps_the_clock(base, rate, day
 def test_a_clock_that_went_backwards_makes_nothing_stronger():
     assert age_days(THEN, THEN - timedelta(days=3)) == 0
     assert faded(0.5, 0.9, -3) == 0.5
-
-
-def test_a_time_zone_changes_nothing():
-    abroad = THEN.astimezone(timezone(timedelta(hours=9)))
-    assert age_days(abroad, THEN + timedelta(days=2)) == 2

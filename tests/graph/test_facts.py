@@ -73,19 +73,6 @@ def test_a_batch_links_local_ids_and_known_names(memory):
     assert [(each.subject, each.object) for each in result.relations] == [("Charles", "Ada"), ("Charles", "Engine")]
 
 
-def test_a_batch_that_fails_half_way_leaves_nothing(memory):
-    memory.graph.relate("Ada", "KNOWS", "Charles")
-    before = memory.stats()
-    batch = {
-        "entities": [{"local_id": "x", "name": "New"}],
-        "relations": [{"from": "x", "to": "Ada", "relation": "R"}, {"from": "x", "to": "Nobody", "relation": "R"}],
-    }
-    with pytest.raises(NotFound, match="Nobody"):
-        memory.graph.relate_many(batch)
-    after = memory.stats()
-    assert (after.total_entities, after.total_relations) == (before.total_entities, before.total_relations)
-
-
 @pytest.mark.parametrize(
     "batch",
     [

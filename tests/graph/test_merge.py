@@ -116,16 +116,6 @@ def test_one_entity_has_everything_and_both_names(people: Memory) -> None:
     assert people.care.doctor().findings == ()
 
 
-def test_a_merge_undone_at_once_is_as_if_it_had_not_been(people: Memory) -> None:
-    before = dump(people)
-    receipt = people.graph.merge(["Bob"], "Robert").receipt_id
-    people.sweep.undo(receipt)
-    assert dump(people) == before
-    assert people.care.doctor().findings == ()
-    with pytest.raises(Conflict, match="undone already"):
-        people.sweep.undo(receipt)
-
-
 def test_a_merge_is_taken_apart_after_later_writes_and_loses_nothing(people: Memory) -> None:
     before, said = facts(people), mentions(people)
     receipt = people.graph.merge(["Bob"], "Robert").receipt_id

@@ -76,7 +76,12 @@ _FULL_OF = [
     "%41",
     "&amp;",
     "not ",
+    "a <b>::",
+    ". no, actually ",
+    "\u0301\u0316",
+    "```a\n~~~\n",
 ]
+EVERYTHING = tuple(_FULL_OF)
 DISTINCT = "words that differ"
 FULL_OF = [DISTINCT, *some_of(_FULL_OF, 12, thorough=THOROUGH)]
 _SUSPICIOUS = 0.03  # seconds of processor time

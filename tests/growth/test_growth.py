@@ -8,6 +8,7 @@ import json
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,14 +27,21 @@ from memsweep.code.parse import load_grammar, symbols_by_ast
 from memsweep.code.relations import relations
 from memsweep.code.rules import RULES
 from memsweep.context.messages import sweep_messages
+from memsweep.context.supersede import find_replacements
 from memsweep.errors import MemsweepError
+from memsweep.graph.building import BuildOptions, Named, possible_names, read_facts
 from memsweep.hooks.event import edited_files, read_event
 from memsweep.hooks.prompting import asked
+from memsweep.memory.names import find_names
+from memsweep.memory.remember import cut, line_spans
 from memsweep.model.checks import MAX_ITEMS, MOST_BYTES, MOST_OTHER_BYTES, within_limits
+from memsweep.model.segment import ContextSegment
+from memsweep.model.stating import stated
 from memsweep.project.locate import read_project_file
 from memsweep.server.app import tool_rows
 from memsweep.server.envelope import read_line
-from tests.growth.inputs import FULL_OF, grows, text_of
+from memsweep.store.texts import forgotten_hash
+from tests.growth.inputs import EVERYTHING, FULL_OF, grows, text_of
 from tests.support.counts import THOROUGH
 
 SIZE = 100_000 if THOROUGH else 24_000
@@ -209,6 +217,45 @@ def test_no_list_of_messages_is_slow(talk: Callable[[int], list[dict[str, Any]]]
         return lambda: sweep_messages(messages, budget, pinned=range(size))
 
     assert grows(make, COUNT) == ""
+
+
+# Texts that are kept ------------------------------------------------------------------------------------------------
+
+NOW = datetime(2026, 11, 16, tzinfo=UTC)
+
+
+def _replacements(text: str) -> object:
+    said = [("note", None, text), ("message", "user", text), ("message", "user", f"actually, it is {text}")]
+    return find_replacements(
+        [
+            ContextSegment(str(number), each, kind, NOW, NOW, role=role)  # type: ignore[arg-type]
+            for number, (kind, role, each) in enumerate(said)
+        ]
+    )
+
+
+def _facts(text: str) -> object:
+    names = [Named(found.name, True) for found in find_names([text])]
+    known = {name: name for name in possible_names(text) if len(name) <= 200}
+    return read_facts(text, names, known, BuildOptions(related=True))
+
+
+WORK: Mapping[str, Callable[[str], object]] = {
+    "names": lambda text: find_names([text]),
+    "chunks": lambda text: line_spans(text, cut(text, App.local_model.token_ends, 512, 50)),
+    "replacements": _replacements,
+    "facts of a text": _facts,
+    "facts that are stated": lambda text: list(stated(text, [("a", "b", "c")])),
+    "messages": lambda text: sweep_messages([{"role": "user", "content": text}] * 3, 100),
+    "markdown": parse_markdown,
+    "what was forgotten": forgotten_hash,
+}
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_no_text_that_is_kept_is_slow_to_work_on(work: str) -> None:
+    """With everything, also where it is no soak: what each of them reads is nobody's in advance."""
+    assert slow_texts(WORK[work], kinds=EVERYTHING) == []
 
 
 # Files -------------------------------------------------------------------------------------------------------------

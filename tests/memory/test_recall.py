@@ -355,21 +355,6 @@ def test_few_that_pass_are_found_among_many_that_do_not(memory: Memory) -> None:
     assert texts(memory.search("apple pie", filters={"tags": ["rare"]}, mode="deep")) == ["an orchard far away"]
 
 
-def test_stale_is_hidden_unless_asked_for(memory: Memory, home: Path) -> None:
-    old = memory.remember("the old apple", thread_id="t")
-    memory.remember("the new apple", thread_id="t")
-    store_files.make_stale(home, old.memory_id)
-    for query in ("apple", ""):
-        assert texts(memory.search(query)) == ["the new apple"]
-        assert sorted(texts(memory.search(query, filters={"include_stale": True}))) == [
-            "the new apple",
-            "the old apple",
-        ]
-    assert memory.stats().total_memories == 2
-    assert memory.stats().stale_memories == 1
-    assert memory.get(old.memory_id).stale
-
-
 def test_trash_is_invisible_to_every_read(memory: Memory, home: Path) -> None:
     gone = memory.remember("the rotten apple", thread_id="t", tags=["x"], entities=["Apple"])
     memory.remember("the fresh apple", thread_id="t", tags=["x"])
