@@ -8,7 +8,7 @@ import pytest
 from memsweep.model.audit import Purged
 from memsweep.model.plan import Totals
 from memsweep.model.text import counted, listed
-from memsweep.report.counts import amount, moved, moved_with_a_way_back, named, nonzero
+from memsweep.report import amount, moved, moved_with_a_way_back, named, nonzero
 from tests.house.tree import SOURCE, modules, nodes
 
 

@@ -21,6 +21,7 @@ from memsweep.cli.door import (
     MemoryId,
     SavedPlan,
     Yes,
+    answering,
     harmless,
     in_commands,
     pasteable,
@@ -36,15 +37,14 @@ from memsweep.model.adopt import CLIENT_RECEIPT
 from memsweep.model.paging import cursor_at
 from memsweep.model.strategies import DEFAULT, NAMES, SECRETS
 from memsweep.model.text import counted, excerpt
-from memsweep.model.times import iso
-from memsweep.report import Answer
+from memsweep.report import Answer, amount, amount_in, fields, named, nonzero
 from memsweep.report import collector as report
 from memsweep.report.care import backed_up
 from memsweep.report.collector import why
-from memsweep.report.counts import amount, named, nonzero
 from memsweep.report.memory import places
 from memsweep.schedule.background import Background
 from memsweep.secrets.find import redacted
+from memsweep.services.memory import Memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from memsweep.app import App
-    from memsweep.model.plan import Plan, ReceiptPage
+    from memsweep.model.plan import Plan
     from memsweep.services.memory import Memory
 
 
@@ -154,48 +154,60 @@ def undo(receipt_id: ReceiptId, workspace: InWorkspace = "", as_json: Json = Fal
     show(answer, as_json, lambda console: _undone(console, answer))
 
 
-def recover(item_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+def _undone(console: Console, answer: Answer) -> None:
+    say(console, answer["message"])
+    for item in answer["conflicts"]:
+        console.print(f"left alone: {item['id']} ({item['reason']})", markup=False)
+
+
+@answering(_undone)
+def recover(memory: Memory, item_id: Id) -> Answer:
     """Bring one memory, entity or relation back from the trash, with what it needs."""
-    answer = report.undone(with_app(lambda app: app.memory(workspace).sweep.recover(item_id)))
-    show(answer, as_json, lambda console: _undone(console, answer))
+    return report.undone(memory.sweep.recover(item_id))
 
 
+@answering()
 def delete(
+    memory: Memory,
     memory_id: MemoryId,
     forever: Annotated[bool, Option("--forever", help="Delete it permanently, and never learn it again.")] = False,
     yes: Yes = False,
-    workspace: InWorkspace = "",
     as_json: Json = False,
-) -> None:
+) -> Answer:
     """Move one memory to the trash."""
-
-    def run(app: App) -> Answer:
-        memory = app.memory(workspace)
-        text = harmless(excerpt(redacted(memory.get(memory_id).text)[0], 200))
-        sure = agreed(f"{text}\n{'Delete it permanently?' if forever else 'Move it to the trash?'}", yes, as_json)
-        return report.deleted(memory.delete(memory_id, confirm=sure, forever=forever), forever=forever)
-
-    answer = with_app(run)
-    show(answer, as_json, lambda console: say(console, answer["message"]))
+    text = harmless(excerpt(redacted(memory.get(memory_id).text)[0], 200))
+    sure = agreed(f"{text}\n{'Delete it permanently?' if forever else 'Move it to the trash?'}", yes, as_json)
+    return report.deleted(memory.delete(memory_id, confirm=sure, forever=forever), forever=forever)
 
 
+def _trash(console: Console, answer: Answer) -> None:
+    for item in answer["items"]:
+        name = harmless(" ".join((item.get("path") or item["name"]).split())[:60])
+        parts = (item["trashed_at"][:16], item["receipt_id"], item["type"].lower(), item["id"], name, item["reason"])
+        console.print("  ".join(parts), markup=False)
+    console.print(f"{answer['total']:,} in the trash." if answer["total"] else "The trash is empty.")
+    if answer["deleted_workspaces"]:
+        from memsweep.cli.workspace import show_deleted
+
+        print("Deleted workspaces:")
+        show_deleted(answer["deleted_workspaces"])
+
+
+@answering(_trash)
 def trash(
+    app: App,
     receipt: Annotated[str, Option("--receipt", metavar="ID", help="Only what this receipt holds.")] = "",
     limit: Limit = 20,
     workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List what was removed, when and why, and the deleted workspaces."""
-
-    def run(app: App) -> Answer:
-        page = app.trash(workspace, limit=limit, receipt_id=receipt)
-        return report.trashed(page, app.settings.gc.purge_days, cursor_at(limit, page.total, "trash"))
-
-    answer = with_app(run)
-    show(answer, as_json, lambda console: _trash_table(console, answer))
+    page = app.trash(workspace, limit=limit, receipt_id=receipt)
+    return report.trashed(page, app.settings.gc.purge_days, cursor_at(limit, page.total, "trash"))
 
 
+@answering()
 def purge(
+    app: App,
     older_than_days: Annotated[
         float | None, Option("--older-than-days", help="Delete what is older than this many days; 30 by default.")
     ] = None,
@@ -205,51 +217,70 @@ def purge(
     yes: Yes = False,
     workspace: InWorkspace = "",
     as_json: Json = False,
-) -> None:
+) -> Answer:
     """Permanently delete old items in the trash of a workspace. This cannot be undone."""
-
-    def run(app: App) -> Answer:
-        days = app.settings.gc.purge_days if older_than_days is None else older_than_days
-        workspaces = counted(app.deleted_workspaces(days), "workspace")
-        others = f" and {workspaces} deleted that long ago" if deleted_workspaces else ""
-        question = f"Permanently delete everything that has been in the trash for {days:g} days{others}?"
-        purged = app.memory(workspace).sweep.purge(days, confirm=agreed(question, yes, as_json))
-        freed = app.purge_workspaces(days) if deleted_workspaces else 0
-        return report.purged(purged, freed, app.deleted_workspaces(days))
-
-    answer = with_app(run)
-    show(answer, as_json, lambda console: say(console, answer["message"]))
+    days = app.settings.gc.purge_days if older_than_days is None else older_than_days
+    workspaces = counted(app.deleted_workspaces(days), "workspace")
+    others = f" and {workspaces} deleted that long ago" if deleted_workspaces else ""
+    question = f"Permanently delete everything that has been in the trash for {days:g} days{others}?"
+    purged = app.memory(workspace).sweep.purge(days, confirm=agreed(question, yes, as_json))
+    freed = app.purge_workspaces(days) if deleted_workspaces else 0
+    return report.purged(purged, freed, app.deleted_workspaces(days))
 
 
-def pin(item_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+def _pinned(console: Console, answer: Answer) -> None:
+    state = "pinned" if answer["pinned"] else "not pinned any more"
+    console.print(f"{answer['type']} {answer['id']} is {state}.", markup=False)
+
+
+@answering(_pinned)
+def pin(memory: Memory, item_id: Id) -> Answer:
     """Protect a memory or an entity from every collection."""
-    _pin(item_id, True, workspace, as_json)
+    return report.pinned(item_id, memory.pin(item_id), pinned=True)
 
 
-def unpin(item_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+@answering(_pinned)
+def unpin(memory: Memory, item_id: Id) -> Answer:
     """Let a pinned memory or entity be collected again."""
-    _pin(item_id, False, workspace, as_json)
+    return report.pinned(item_id, memory.pin(item_id, False), pinned=False)
 
 
-def explain(item_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+def _explained(console: Console, answer: Answer) -> None:
+    console.print(f"{answer['type']} {answer['id']} is {'live' if answer['alive'] else 'not live'}.", markup=False)
+    for sentence in answer["because"]:
+        say(console, f"  {sentence}")
+    for accusation in answer["garbage_for"]:
+        console.print(f"  {accusation['strategy']} would take it: {accusation['why']}", markup=False)
+    if len(answer["path"]) > 1:
+        console.print("  " + " → ".join(harmless(str(step["name"])) for step in answer["path"]), markup=False)
+    for event in answer["history"]:
+        console.print(f"  {event['at'][:19]} {event['actor']}: {event['action']} {event['reason']}", markup=False)
+
+
+@answering(_explained)
+def explain(memory: Memory, item_id: Id) -> Answer:
     """Explain why something is kept or is garbage. Takes a memory or an entity, and shows its history."""
-    answer = report.explained(*with_app(lambda app: app.memory(workspace).sweep.explain(item_id)))
-
-    def words(console: Console) -> None:
-        console.print(f"{answer['type']} {answer['id']} is {'live' if answer['alive'] else 'not live'}.", markup=False)
-        for sentence in answer["because"]:
-            say(console, f"  {sentence}")
-        for accusation in answer["garbage_for"]:
-            console.print(f"  {accusation['strategy']} would take it: {accusation['why']}", markup=False)
-        if len(answer["path"]) > 1:
-            console.print("  " + " → ".join(harmless(str(step["name"])) for step in answer["path"]), markup=False)
-        for event in answer["history"]:
-            console.print(f"  {event['at'][:19]} {event['actor']}: {event['action']} {event['reason']}", markup=False)
-
-    show(answer, as_json, words)
+    return report.explained(*memory.sweep.explain(item_id))
 
 
+def _audit(console: Console, answer: Answer) -> None:
+    for event in answer["events"]:
+        counts = ", ".join(nonzero(event["counts"]))
+        parts = (event["at"][:19], event["actor"], event["action"], event["subject"], counts, event["reason"])
+        console.print("  ".join(part for part in parts if part), markup=False)
+    _page_end(console, answer, "events")
+
+
+def _page_end(console: Console, answer: Answer, what: str) -> None:
+    if not answer[what]:
+        print(f"No {what}.")
+    if answer["next_cursor"]:
+        console.print(f"more: --cursor {answer['next_cursor']}", markup=False)
+
+
+@answering(_audit)
 def audit(
+    memory: Memory,
     subject: Annotated[str | None, Argument(metavar="[ID]", help="Only events about this id.")] = None,
     since: Annotated[str | None, Option(metavar="DATE", help="Only since this date or time.")] = None,
     until: Annotated[str | None, Option(metavar="DATE", help="Only up to this date or time.")] = None,
@@ -257,32 +288,11 @@ def audit(
     action: Annotated[str, Option(help="Only this action: plan, prune, undo, purge …")] = "",
     limit: Limit = 50,
     cursor: Cursor = None,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show who did what, when and why."""
     asked: dict[str, Any] = {"subject": subject, "since": since, "until": until, "limit": limit, "cursor": cursor}
-    page = with_app(lambda app: app.memory(workspace).sweep.audit_page(**asked, actor=actor, action=action))
-    answer: Answer = {**report.audited(page.events), "next_cursor": page.next_cursor}
-
-    def words(console: Console) -> None:
-        for event in answer["events"]:
-            counts = ", ".join(nonzero(event["counts"]))
-            parts = (event["at"][:19], event["actor"], event["action"], event["subject"], counts, event["reason"])
-            console.print("  ".join(part for part in parts if part), markup=False)
-        if not page.events:
-            print("No events.")
-        if page.next_cursor:
-            console.print(f"more: --cursor {page.next_cursor}", markup=False)
-
-    show(answer, as_json, words)
-
-
-def _pin(item_id: str, pinned: bool, workspace: str, as_json: bool) -> None:
-    kind = with_app(lambda app: app.memory(workspace).pin(item_id, pinned))
-    answer: Answer = {"id": item_id, "type": kind.capitalize(), "pinned": pinned}
-    words = f"{kind.capitalize()} {item_id} is {'pinned' if pinned else 'not pinned any more'}."
-    show(answer, as_json, lambda console: console.print(words, markup=False))
+    page = memory.sweep.audit_page(**asked, actor=actor, action=action)
+    return {**report.audited(page.events), "next_cursor": page.next_cursor}
 
 
 def _apply_command(memory: Memory, plan: Plan, allow_large: bool, backup: Path | None) -> str:
@@ -369,27 +379,16 @@ def _done(console: Console, result: Answer) -> None:
     show_way_back(result["receipt_id"])
 
 
-def _undone(console: Console, answer: Answer) -> None:
-    say(console, answer["message"])
-    for item in answer["conflicts"]:
-        console.print(f"left alone: {item['id']} ({item['reason']})", markup=False)
-
-
-def _trash_table(console: Console, answer: Answer) -> None:
-    for item in answer["items"]:
-        name = harmless(" ".join((item.get("path") or item["name"]).split())[:60])
-        parts = (item["trashed_at"][:16], item["receipt_id"], item["type"].lower(), item["id"], name, item["reason"])
-        console.print("  ".join(parts), markup=False)
-    console.print(f"{answer['total']:,} in the trash." if answer["total"] else "The trash is empty.")
-    if answer["deleted_workspaces"]:
-        from memsweep.cli.workspace import show_deleted
-
-        print("Deleted workspaces:")
-        show_deleted(answer["deleted_workspaces"])
-
-
 plans = typer.Typer(help="Look at saved plans of the collector.", no_args_is_help=True)
 PlanId = Annotated[str, Argument(metavar="PLAN", help="The id that `memsweep prune` printed.")]
+
+
+def _groups(console: Console, answer: Answer) -> None:
+    for group in answer["groups"]:
+        names = ", ".join(str(each["name"]) for each in group["first"])
+        more = group["followers"] - len(group["first"])
+        others = f"; with it {names}{f' and {more:,} more' if more else ''}" if names else ""
+        console.print(_plan_item("", group, others), markup=False)
 
 
 @plans.command("show")
@@ -399,60 +398,47 @@ def show_plan(plan_id: PlanId, limit: Limit = 20, workspace: InWorkspace = "", a
     answer = report.groups(found, cursor_at(limit, found.total, plan_id))
 
     def words(console: Console) -> None:
-        for group in answer["groups"]:
-            names = ", ".join(str(each["name"]) for each in group["first"])
-            more = group["followers"] - len(group["first"])
-            others = f"; with it {names}{f' and {more:,} more' if more else ''}" if names else ""
-            console.print(_plan_item("", group, others), markup=False)
+        _groups(console, answer)
         console.print(f"{counted(answer['total'], 'group')} in plan {plan_id}", markup=False)
 
     show(answer, as_json, words)
 
 
+def _previews(console: Console, answer: Answer) -> None:
+    for each in answer["strategies"]:
+        console.print(f"{each['strategy']}: {each['problem'] or amount_in(each) or 'nothing'}", markup=False)
+        _plan_items(console, "  ", each["groups"])
+
+
 @plans.command()
+@answering(_previews)
 def preview(
+    memory: Memory,
     strategies: Annotated[
         list[str] | None, Argument(metavar="[STRATEGY]...", help="By default all quick ones.")
     ] = None,
     limit: Annotated[int, Option("--limit", "-n", help="How many groups of each to show.")] = 5,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show what collections would take now, by strategy. Saves no plan."""
-    found = with_app(lambda app: app.memory(workspace).sweep.preview(*(strategies or ()), limit=limit))
-    answer = report.previews(found)
+    return report.previews(memory.sweep.preview(*(strategies or ()), limit=limit))
 
-    def words(console: Console) -> None:
-        for each, preview in zip(answer["strategies"], found, strict=True):
-            said = amount(preview.totals) or "nothing"
-            console.print(f"{each['strategy']}: {each['problem'] or said}", markup=False)
-            _plan_items(console, "  ", each["groups"])
 
-    show(answer, as_json, words)
+def _difference(console: Console, answer: Answer) -> None:
+    for sign, items in (("+ ", answer["added"]), ("- ", answer["gone"])):
+        _plan_items(console, sign, items)
+    console.print(", ".join(f"{answer[f'{what}_count']:,} {what}" for what in ("added", "gone", "same")), markup=False)
 
 
 @plans.command()
+@answering(_difference)
 def diff(
+    memory: Memory,
     earlier: Annotated[str, Argument(metavar="EARLIER")],
     later: Annotated[str, Argument(metavar="LATER")],
     limit: Limit = 100,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show what one plan names that another one does not."""
-    answer = report.difference(with_app(lambda app: app.memory(workspace).sweep.compare(earlier, later, limit=limit)))
-
-    def words(console: Console) -> None:
-        for sign, items in (("+ ", answer["added"]), ("- ", answer["gone"])):
-            _plan_items(console, sign, items)
-        counts = (
-            f"{answer['added_count']:,} added",
-            f"{answer['gone_count']:,} gone",
-            f"{answer['same_count']:,} same",
-        )
-        console.print(", ".join(counts), markup=False)
-
-    show(answer, as_json, words)
+    return report.difference(memory.sweep.compare(earlier, later, limit=limit))
 
 
 def _plan_items(console: Console, sign: str, items: Iterable[dict[str, Any]]) -> None:
@@ -465,83 +451,75 @@ def _plan_item(sign: str, item: dict[str, Any], more: str = "") -> str:
     return f"{sign}{item['type'].lower()} {item['id']}  {name}  {item['why']}"
 
 
+def _receipts(console: Console, answer: Answer) -> None:
+    for each in answer["receipts"]:
+        held = ", ".join(nonzero(each["held"]))
+        size = f"in the trash: {held}, about {each['bytes']:,} bytes" if held else ""
+        about = (each[name] for name in ("receipt_id", "state", "strategy"))
+        parts = (each["at"][:19], *about, amount_in(each["moved"]), each["actor"], size)
+        console.print("  ".join(part for part in parts if part), markup=False)
+    _page_end(console, answer, "receipts")
+
+
+@answering(_receipts)
 def receipts(
+    memory: Memory,
     trash: Annotated[bool, Option("--trash", help="Only those that have something in the trash.")] = False,
     limit: Limit = 20,
     cursor: Cursor = None,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show what was done, newest first, and whether it was undone or purged since."""
-
-    def run(app: App) -> ReceiptPage:
-        sweep = app.memory(workspace).sweep
-        return (sweep.trash_by_receipt if trash else sweep.receipts)(limit=limit, cursor=cursor)
-
-    page = with_app(run)
-    answer = report.receipts(page)
-
-    def words(console: Console) -> None:
-        for each, shown in zip(page.receipts, answer["receipts"], strict=True):
-            held = ", ".join(nonzero(shown["held"]))
-            size = f"in the trash: {held}, about {each.bytes:,} bytes" if held else ""
-            parts = (shown["at"][:19], each.id, each.state, each.strategy, amount(each.totals), each.actor, size)
-            console.print("  ".join(part for part in parts if part), markup=False)
-        if not page.receipts:
-            print("No receipts.")
-        if answer["next_cursor"]:
-            console.print(f"more: --cursor {answer['next_cursor']}", markup=False)
-
-    show(answer, as_json, words)
+    find = memory.sweep.trash_by_receipt if trash else memory.sweep.receipts
+    return report.receipts(find(limit=limit, cursor=cursor))
 
 
 tombstones = typer.Typer(help="What was deleted permanently and must not be learned again.", no_args_is_help=True)
 
 
+def _tombstones(console: Console, answer: Answer) -> None:
+    for row in answer["tombstones"]:
+        print(f"{row['at'][:19]}  {row['memory_id']}  {harmless(row['reason'])}")
+    if not answer["tombstones"]:
+        print("No tombstones.")
+
+
 @tombstones.command("list")
-def list_tombstones(workspace: InWorkspace = "", as_json: Json = False) -> None:
+@answering(_tombstones)
+def list_tombstones(memory: Memory) -> Answer:
     """List all tombstones."""
-    found = with_app(lambda app: app.memory(workspace).sweep.tombstones())
-    rows = [{"memory_id": each.memory_id, "at": iso(each.at), "reason": each.reason} for each in found]
-
-    def words(console: object) -> None:
-        for row in rows:
-            print(f"{row['at'][:19]}  {row['memory_id']}  {harmless(row['reason'])}")
-        if not rows:
-            print("No tombstones.")
-
-    show({"tombstones": rows}, as_json, words)
+    return {"tombstones": [fields(each) for each in memory.sweep.tombstones()]}
 
 
 @tombstones.command("remove")
-def remove_tombstone(memory_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+@answering(lambda console, answer: console.print(f"{answer['removed']} can be learned again."))
+def remove_tombstone(memory: Memory, memory_id: Id) -> Answer:
     """Remove a tombstone, so that the text can be learned again."""
-    with_app(lambda app: app.memory(workspace).sweep.remove_tombstone(memory_id))
-    show({"removed": memory_id}, as_json, lambda console: console.print(f"{memory_id} can be learned again."))
+    memory.sweep.remove_tombstone(memory_id)
+    return {"removed": memory_id}
 
 
 schedules = typer.Typer(help="Background collection: show it, or run it now.", no_args_is_help=True)
 
 
-@schedules.command("show")
-def show_schedule(as_json: Json = False) -> None:
-    """Show the settings of the schedule, the last run and the next."""
-    answer = with_app(lambda app: Background(app).status())
-
-    def words(console: Any) -> None:
-        state = "on" if answer["enabled"] else "off (schedule.enabled in memsweep.toml turns it on)"
-        print(f"Background collection is {state}.")
-        print(f"cron {answer['cron']!r}, strategies {', '.join(answer['strategies'])}")
-        print(f"last run {answer['last_run'] or 'never'}, next run {answer['next_run'] or 'never'}")
-        for item in answer["last_outcomes"]:
+def _schedule(console: Console, answer: Answer) -> None:
+    state = "on" if answer["enabled"] else "off (schedule.enabled in memsweep.toml turns it on)"
+    print(f"Background collection is {state}.")
+    print(f"cron {answer['cron']!r}, strategies {', '.join(answer['strategies'])}")
+    print(f"last run {answer['last_run'] or 'never'}, next run {answer['next_run'] or 'never'}")
+    for item in answer["last_outcomes"]:
+        print(_outcome(item))
+    removal = answer["last_removal"]
+    if removal and removal["last_run"] != answer["last_run"]:
+        print(f"last run that removed something {removal['last_run']}")
+        for item in removal["outcomes"]:
             print(_outcome(item))
-        removal = answer["last_removal"]
-        if removal and removal["last_run"] != answer["last_run"]:
-            print(f"last run that removed something {removal['last_run']}")
-            for item in removal["outcomes"]:
-                print(_outcome(item))
 
-    show(answer, as_json, words)
+
+@schedules.command("show")
+@answering(_schedule)
+def show_schedule(app: App) -> Answer:
+    """Show the settings of the schedule, the last run and the next."""
+    return Background(app).status()
 
 
 @schedules.command("run")

@@ -8,7 +8,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
@@ -24,10 +24,11 @@ from memsweep.app import App, make_app
 from memsweep.errors import BadInput, MemsweepError, brief
 from memsweep.model.checks import DoorArgument
 from memsweep.model.conditions import written_conditions
-from memsweep.model.ids import DEFAULT_WORKSPACE
+from memsweep.model.ids import DEFAULT_PROJECT, DEFAULT_WORKSPACE
 from memsweep.model.origin import Origin
 from memsweep.model.search import FILTERS
 from memsweep.model.visible import escaped_in_json, visible
+from memsweep.report import Answer
 from memsweep.store.named_files import decoded
 
 if TYPE_CHECKING:
@@ -247,6 +248,7 @@ InProject = Annotated[
     str,
     Option("--project", metavar="FOLDER", help="A folder of the project; by default the current one."),
 ]
+InWindow = Annotated[str, Option("--project", "-p", metavar="ID", help="The context window.")]
 Yes = Annotated[bool, Option("--yes", "-y", help="Do not ask.")]
 Force = Annotated[bool, Option("--force", help="Replace an existing file.")]
 SavedPlan = Annotated[str, Option("--plan", metavar="ID", help="Apply this saved plan.")]
@@ -258,6 +260,61 @@ Cursor = Annotated[str | None, Option(help="The cursor printed with the previous
 
 
 Command = Callable[..., None]
+Words = Callable[["Console", Answer], None]
+
+
+def in_its_message(console: Console, answer: Answer) -> None:
+    """The words of an answer that says all there is to say itself."""
+    say(console, answer["message"])
+
+
+def answering(words: Words = in_its_message) -> Callable[[Callable[..., Answer]], Command]:
+    """Make a command of a function that returns an answer, which is printed as JSON or in words.
+
+    Its first parameter says what it works on: the `app`, the `memory` of --workspace, or the context `window` of
+    --project there. Those options and --json come after its own; it gets --json only if it asks for it.
+    """
+
+    def of(function: Callable[..., Answer]) -> Command:
+        first, *own = inspect.signature(function, eval_str=True).parameters.values()
+        names, opened = _WORKS_ON[first.name]
+        wants_json = any(each.name == "as_json" for each in own)
+
+        @functools.wraps(function)
+        def run(*, as_json: bool = False, **given: Any) -> None:
+            place = [given.pop(name, _SHARED[name].default) for name in names]
+            given |= {"as_json": as_json} if wants_json else {}
+            answer = with_app(lambda app: function(opened(app, *place), **given))
+            show(answer, as_json, lambda console: words(console, answer))
+
+        alone = [each for each in own if each.name != "as_json"]
+        return _taking(run, [*alone, *(_SHARED[name] for name in (*names, "as_json"))])
+
+    return of
+
+
+def _parameter(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default)
+
+
+_SHARED = {
+    "project": _parameter("project", InWindow, DEFAULT_PROJECT),
+    "workspace": _parameter("workspace", InWorkspace, ""),
+    "as_json": _parameter("as_json", Json, False),
+}
+_WORKS_ON: Mapping[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
+    "app": ((), lambda app: app),
+    "memory": (("workspace",), lambda app, workspace: app.memory(workspace)),
+    "window": (("project", "workspace"), lambda app, project, workspace: app.memory(workspace).context(project)),
+}
+
+
+def _taking(run: Command, parameters: Iterable[inspect.Parameter]) -> Command:
+    """A function with these parameters, as the library that reads command lines sees it."""
+    named = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in parameters]
+    run.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in named}
+    return run
 
 
 def with_options(
@@ -277,11 +334,7 @@ def with_options(
 
         own = inspect.signature(command, eval_str=True).parameters.values()
         options = [_option(name, each) for name, each in known.items()]
-        named = [option for each in own for option in (options if each.name == given_as else [each])]
-        alone = [each.replace(kind=inspect.Parameter.KEYWORD_ONLY) for each in named]
-        run.__signature__ = inspect.Signature(alone)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in named}
-        return run
+        return _taking(run, [option for each in own for option in (options if each.name == given_as else [each])])
 
     return of
 
@@ -300,9 +353,7 @@ def _option(name: str, each: DoorArgument) -> inspect.Parameter:
     plain = next((kind for kind in (bool, int, float) if kind in (each.kind, *get_args(each.kind))), str)
     kind: Any = bool if plain is bool else list[str] | None if is_list else plain | None
     shown = Annotated[kind, Option(*each.option, help=each.help, metavar=each.metavar)]
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, annotation=shown, default=None if each.default == "" else each.default
-    )
+    return _parameter(name, shown, None if each.default == "" else each.default)
 
 
 # Name: the module that has it, and its name there if that is another one: a function, or a family of commands. Help

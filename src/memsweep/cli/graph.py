@@ -5,13 +5,13 @@ export, import, show
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from typer import Argument, Option
 
-from memsweep.app import App
 from memsweep.cli import graph_words as words
 from memsweep.cli.collector import look_and_apply
 from memsweep.cli.door import (
@@ -22,6 +22,7 @@ from memsweep.cli.door import (
     Json,
     Limit,
     Yes,
+    answering,
     harmless,
     say,
     show,
@@ -31,9 +32,9 @@ from memsweep.cli.door import (
 from memsweep.errors import BadInput
 from memsweep.model.graph import MAX_IMPORT_BYTES
 from memsweep.model.text import MAX_TEXT_BYTES
-from memsweep.report import Answer
+from memsweep.report import Answer, named
 from memsweep.report import graph as report
-from memsweep.report.counts import named
+from memsweep.services.memory import Memory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,7 +54,9 @@ FormatName = Annotated[str | None, Option("--format", "-f", help="json, graphml,
 
 
 @cli.command("relate")
+@answering(words.related)
 def relate(
+    memory: Memory,
     subject: From,
     relation: Relation,
     target: To,
@@ -62,111 +65,76 @@ def relate(
     weight: Annotated[float, Option(help="From 0 to 1.")] = 1.0,
     valid_at: Annotated[str | None, Option(metavar="DATE", help="When it became true.")] = None,
     replaces: Annotated[bool, Option("--replaces", help="End the other facts with this FROM and RELATION.")] = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """State a fact; a known fact becomes stronger."""
-    result = with_app(
-        lambda app: app.memory(workspace).graph.relate(
-            subject,
-            relation,
-            target,
-            from_type=from_type,
-            to_type=to_type,
-            weight=weight,
-            valid_at=valid_at,
-            replaces=replaces,
-        )
-    )
-    answer = report.related_facts(result)
-    show(answer, as_json, lambda console: words.related(console, answer))
+    types: dict[str, Any] = {"from_type": from_type, "to_type": to_type}
+    options: dict[str, Any] = {"weight": weight, "valid_at": valid_at, "replaces": replaces}
+    return report.related_facts(memory.graph.relate(subject, relation, target, **types, **options))
 
 
 @cli.command("reinforce")
+@answering(lambda console, answer: console.print(f"{answer['old_weight']:.2f} → {answer['new_weight']:.2f}"))
 def reinforce(
+    memory: Memory,
     subject: From,
     relation: Relation,
     target: To,
     correct: Annotated[bool, Option("--correct", help="Weaken the fact instead of strengthening it.")] = False,
     amount: Annotated[float | None, Option(help="By how much; 0.15 to confirm and 0.3 to correct by default.")] = None,
     reason: Annotated[str, Option(help="For the audit log.")] = "",
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Confirm a fact, or correct it. Confirming strengthens it, correcting weakens it."""
     kind: Literal["confirm", "correct"] = "correct" if correct else "confirm"
-    result = with_app(
-        lambda app: app.memory(workspace).graph.reinforce(
-            subject, relation, target, kind=kind, amount=amount, reason=reason
-        )
-    )
-    answer = report.reinforced(result)
-    show(answer, as_json, lambda console: console.print(f"{answer['old_weight']:.2f} → {answer['new_weight']:.2f}"))
+    return report.reinforced(memory.graph.reinforce(subject, relation, target, kind=kind, amount=amount, reason=reason))
 
 
 @cli.command("entities")
+@answering(words.entities)
 def entities(
+    memory: Memory,
     search: Annotated[str | None, Argument(help="Part of the name.")] = None,
     kind: Annotated[str | None, Option("--type", "-t", help="Only of this type.")] = None,
     min_confidence: Annotated[float, Option(help="From 0 to 1.")] = 0.0,
     sort_by: Annotated[str, Option(help="confidence, last_seen, relations, mentions or name.")] = "confidence",
     limit: Limit = 20,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List entities by name and type."""
-    found, total = with_app(
-        lambda app: app.memory(workspace).graph.entities(
-            search, entity_type=kind, min_confidence=min_confidence, sort_by=sort_by, limit=limit
-        )
-    )
-    answer = report.entities(found, total)
-    show(answer, as_json, lambda console: words.entities(console, answer["entities"], total))
+    asked: dict[str, Any] = {"entity_type": kind, "min_confidence": min_confidence, "sort_by": sort_by, "limit": limit}
+    return report.entities(*memory.graph.entities(search, **asked))
 
 
 @cli.command("names")
+@answering(words.entities)
 def names(
+    memory: Memory,
     search: Annotated[str, Argument(metavar="[SEARCH]", help="Part of the name.")] = "",
     prefix: Annotated[bool, Option("--prefix", help="Only names that begin with it.")] = False,
     kind: Annotated[str, Option("--type", "-t", help="Only of this type.")] = "",
     limit: Limit = 50,
     cursor: Cursor = None,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List entities in the order of their names, page by page."""
     options: dict[str, Any] = {"prefix": prefix, "entity_type": kind, "limit": limit, "cursor": cursor}
-    answer = report.entity_page(with_app(lambda app: app.memory(workspace).graph.names(search, **options)))
-
-    def say_page(console: Console) -> None:
-        words.entities(console, answer["entities"], answer["total"])
-        if answer["next_cursor"]:
-            console.print(f"[dim]the next page: --cursor {answer['next_cursor']}[/dim]")
-
-    show(answer, as_json, say_page)
+    return report.entity_page(memory.graph.names(search, **options))
 
 
 @cli.command("related")
+@answering(words.facts)
 def related(
+    memory: Memory,
     entity: Name,
     depth: Annotated[int, Option(help="How many steps to follow.")] = 1,
     limit: Limit = 20,
     relation: Kinds = None,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show what is connected to an entity by current facts."""
-    found = with_app(
-        lambda app: app.memory(workspace).graph.related(entity, depth=depth, limit=limit, relation_types=relation)
-    )
-    answer = report.neighbourhood(
-        found.start, found.entities, found.walk.distance, found.walk.edges, found.facts, found.contradictions
-    )
-    show(answer, as_json, lambda console: words.facts(console, answer["relations"]))
+    return report.neighbourhood(memory.graph.related(entity, depth=depth, limit=limit, relation_types=relation))
 
 
 @cli.command("query")
+@answering(words.facts)
 def query(
+    memory: Memory,
     entity: Annotated[list[str], Argument(metavar="ENTITY...", help="Names or ids to start from.")],
     hops: Annotated[int, Option(help="How many steps to follow.")] = 2,
     min_weight: Annotated[float, Option(help="Only facts with at least this weight now, from 0 to 1.")] = 0.0,
@@ -174,77 +142,59 @@ def query(
     ended: Annotated[bool, Option("--ended", help="Include facts that no longer hold.")] = False,
     relation: Kinds = None,
     limit: Limit = 50,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Follow facts outwards from entities."""
-    found = with_app(
-        lambda app: app.memory(workspace).graph.query(
-            entity,
-            hops=hops,
-            min_weight=min_weight,
-            as_of=as_of,
-            include_ended=ended,
-            relation_types=relation,
-            limit=limit,
-        )
-    )
-    answer = report.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
-    show(answer, as_json, lambda console: words.facts(console, answer["relations"]))
+    asked: dict[str, Any] = {"hops": hops, "min_weight": min_weight, "as_of": as_of, "include_ended": ended}
+    return report.queried(memory.graph.query(entity, **asked, relation_types=relation, limit=limit))
 
 
 @cli.command("status")
-def status(workspace: InWorkspace = "", as_json: Json = False) -> None:
+@answering(words.status)
+def status(memory: Memory) -> Answer:
     """Show counts, connectivity, and how far facts have faded."""
-    answer = report.status(with_app(lambda app: app.memory(workspace).graph.status()))
-    show(answer, as_json, lambda console: words.status(console, answer))
+    return report.status(memory.graph.status())
 
 
 @cli.command("validate")
-def validate(limit: Limit = 50, workspace: InWorkspace = "", as_json: Json = False) -> None:
+@answering(words.findings)
+def validate(memory: Memory, limit: Limit = 50) -> Answer:
     """Find what deserves a look. Contradictions, dangling facts, near duplicates and generic names."""
-    answer = report.validated(with_app(lambda app: app.memory(workspace).graph.validate()), max(0, limit))
-    show(answer, as_json, lambda console: words.findings(console, answer["findings"], answer["total"]))
+    return report.validated(memory.graph.validate(), max(0, limit))
 
 
 @cli.command("communities")
+@answering(words.communities)
 def communities(
+    memory: Memory,
     min_size: Annotated[int, Option(help="Only groups of at least this many entities.")] = 2,
     limit: Limit = 10,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Find groups of closely connected entities."""
-    found = with_app(lambda app: app.memory(workspace).graph.communities(min_size=min_size))
-    answer = report.communities(found, max(0, limit))
-    show(answer, as_json, lambda console: words.communities(console, answer))
+    return report.communities(memory.graph.communities(min_size=min_size), max(0, limit))
 
 
 @cli.command("context")
-def context(limit: Limit = 5, workspace: InWorkspace = "", as_json: Json = False) -> None:
+@answering(words.briefing)
+def context(memory: Memory, limit: Limit = 5) -> Answer:
     """Print a briefing. Recent facts, central entities, contradictions and stale facts."""
-    answer = report.context(with_app(lambda app: app.memory(workspace).graph.briefing(limit=limit)))
-    show(answer, as_json, lambda console: words.briefing(console, answer))
+    return report.context(memory.graph.briefing(limit=limit))
 
 
 @cli.command("build")
+@answering(words.built)
 def build(
+    memory: Memory,
     text: Annotated[str, Argument(metavar="TEXT", help="`-` reads standard input.")],
     kind: Annotated[
         list[str] | None, Option("--type", "-t", metavar="NAME=TYPE", help="The type of a name; can be repeated.")
     ] = None,
     related: Annotated[bool, Option("--related", help="Also link names that only share a sentence.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Only show what was found; write nothing.")] = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Extract names and facts from a text by rules."""
     types = dict(_pair(each) for each in kind or [])
-    options = {"types": types, "related": related, "dry_run": dry_run}
     said = standard_input(MAX_TEXT_BYTES) if text == "-" else text
-    result = with_app(lambda app: app.memory(workspace).graph.build(said, options))
-    answer = report.built(result.batch, result.outcome)
-    show(answer, as_json, lambda console: words.built(console, answer))
+    return report.built(memory.graph.build(said, {"types": types, "related": related, "dry_run": dry_run}))
 
 
 @cli.command("export")
@@ -266,26 +216,29 @@ def export(
 
 
 @cli.command("import")
+@answering(words.imported)
 def import_(
+    memory: Memory,
     file: Annotated[str, Argument(metavar="FILE", help="`-` reads standard input.")],
     format: FormatName = None,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Add an exported graph to this one."""
+    if file == "-":
+        return report.imported(memory.graph.load(standard_input(MAX_IMPORT_BYTES), format))
+    return report.imported(memory.graph.import_file(Path(file), format))
 
-    def run(app: App) -> Answer:
-        memory = app.memory(workspace)
-        if file == "-":
-            return report.imported(memory.graph.load(standard_input(MAX_IMPORT_BYTES), format))
-        return report.imported(memory.graph.import_file(Path(file), format))
 
-    answer = with_app(run)
-    show(answer, as_json, lambda console: words.imported(console, answer))
+def _drawn(console: Console, answer: Answer) -> None:
+    if "path" in answer:
+        console.print(f"Drawn by {answer['drawn_by']}: {answer['path']}", markup=False)
+    else:
+        words.tree(console, answer)
 
 
 @cli.command("show")
+@answering(_drawn)
 def show_(
+    memory: Memory,
     entity: Name,
     depth: Annotated[int, Option(help="How many steps to follow.")] = 2,
     limit: Limit = 30,
@@ -293,27 +246,15 @@ def show_(
         Path | None, Option("--output", "-o", metavar="FILE", help="Write a .svg, .png or .dot file instead.")
     ] = None,
     force: Force = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Draw the neighbourhood of an entity. A tree, or a picture by graphviz or matplotlib."""
-    found = with_app(lambda app: app.memory(workspace).graph.related(entity, depth=depth, limit=limit))
-    answer: dict[str, Any] = dict(
-        report.neighbourhood(found.start, found.entities, found.walk.distance, found.walk.edges)
-    )
-    if output is not None:
-        from memsweep.cli.graph_picture import draw
+    found = memory.graph.related(entity, depth=depth, limit=limit)
+    answer = report.neighbourhood(replace(found, facts=(), contradictions=()))
+    if output is None:
+        return answer
+    from memsweep.cli.graph_picture import draw
 
-        answer["drawn_by"] = draw(answer, output, force=force)
-        answer["path"] = str(output.absolute())
-
-    def tell(console: Console) -> None:
-        if output is None:
-            words.tree(console, answer)
-        else:
-            console.print(f"Drawn by {answer['drawn_by']}: {answer['path']}", markup=False)
-
-    show(answer, as_json, tell)
+    return {**answer, "drawn_by": draw(answer, output, force=force), "path": str(output.absolute())}
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -362,77 +303,62 @@ def prune(
     )
 
 
+def _faded(console: Console, answer: Answer) -> None:
+    for name in ("entities", "relations"):
+        console.print(f"{named(answer[name], name)}, {answer[f'{name}_below']:,} faded away.")
+    for fact in answer["faded"]:
+        console.print(f"{fact['current']:.3f} of {fact['base']:.3f}  {fact['name']}", markup=False)
+
+
 @cli.command()
+@answering(_faded)
 def decay(
-    store: Annotated[bool, Option("--store", help="Also store the current values.")] = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+    memory: Memory, store: Annotated[bool, Option("--store", help="Also store the current values.")] = False
+) -> Answer:
     """Show how far facts have faded since they were last confirmed."""
-    result = with_app(lambda app: app.memory(workspace).graph.decay(dry_run=not store))
-    answer = report.decayed(result, dry_run=not store)
+    return report.decayed(memory.graph.decay(dry_run=not store), dry_run=not store)
 
-    def tell(console: Console) -> None:
-        for name in ("entities", "relations"):
-            below = f"{answer[f'{name}_below']:,} faded away"
-            console.print(f"{named(answer[name], name)}, {below}.")
-        for fact in answer["faded"]:
-            console.print(f"{fact['current']:.3f} of {fact['base']:.3f}  {fact['name']}", markup=False)
 
-    show(answer, as_json, tell)
+def _merged(console: Console, answer: Answer) -> None:
+    say(console, answer["message"])
+    for one in answer.get("suggestions", ()):
+        console.print(f"{one['score']:.2f}  {' = '.join(one['ids'])}  {one['why']}", markup=False)
 
 
 @cli.command()
+@answering(_merged)
 def merge(
+    memory: Memory,
     entities: Annotated[
         list[str] | None, Argument(metavar="[ENTITY]...", help="Ids or names; leave out for suggestions.")
     ] = None,
     into: Into = "",
     yes: Yes = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Merge several entities into one. Without --yes, only show what would move. `memsweep undo` splits them again."""
-
-    def run(app: App) -> Answer:
-        memory = app.memory(workspace)
-        if not entities:
-            return report.suggested(memory.graph.validate())
-        if yes:
-            return report.merged(memory.graph.merge(entities, into), dry_run=False)
-        return report.merged(memory.graph.plan_merge(entities, into), dry_run=True)
-
-    answer = with_app(run)
-
-    def tell(console: Console) -> None:
-        say(console, answer["message"])
-        for one in answer.get("suggestions", ()):
-            console.print(f"{one['score']:.2f}  {' = '.join(one['ids'])}  {one['why']}", markup=False)
-
-    show(answer, as_json, tell)
+    if not entities:
+        return report.suggested(memory.graph.validate())
+    if yes:
+        return report.merged(memory.graph.merge(entities, into), dry_run=False)
+    return report.merged(memory.graph.plan_merge(entities, into), dry_run=True)
 
 
 @cli.command()
+@answering()
 def unmerge(
+    memory: Memory,
     entity: Annotated[str, Argument(help="A name or an id.")],
     name: Annotated[str, Argument(help="The name of the new entity.")],
     kind: Annotated[str | None, Option("--type", help="Its type; by default that of the old entity.")] = None,
     relation: Annotated[
         list[str] | None, Option("--relation", "-r", metavar="ID", help="Move this relation; can be repeated.")
     ] = None,
-    memory: Annotated[
+    of_memory: Annotated[
         list[str] | None,
         Option("--memory", "-m", metavar="ID", help="Move the mentions in this memory; can be repeated."),
     ] = None,
     dry_run: Annotated[bool, Option("--dry-run", help="Only show what would move.")] = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Split a new entity off another, with chosen relations and mentions. `memsweep undo` takes it back."""
-    result = with_app(
-        lambda app: app.memory(workspace).graph.unmerge(
-            entity, name, entity_type=kind, relations=relation or (), memories=memory or (), dry_run=dry_run
-        )
-    )
-    answer = report.split(result)
-    show(answer, as_json, lambda console: say(console, answer["message"]))
+    chosen: dict[str, Any] = {"relations": relation or (), "memories": of_memory or ()}
+    return report.split(memory.graph.unmerge(entity, name, entity_type=kind, **chosen, dry_run=dry_run))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.cli.door import harmless, in_commands, show_pair, tier_in
 from memsweep.model.text import counted
-from memsweep.report import Answer
-from memsweep.report.counts import named
+from memsweep.report import Answer, named
 from memsweep.report.memory import in_sentences
 
 if TYPE_CHECKING:
@@ -28,13 +27,17 @@ def related(console: Console, answer: Answer) -> None:
     _secrets(console, answer)
 
 
-def entities(console: Console, found: Sequence[Mapping[str, Any]], total: int) -> None:
+def entities(console: Console, answer: Answer) -> None:
+    found = answer["entities"]
     rows = [(each["name"], each["type"], f"{each['confidence']:.2f}", each["last_seen"][:10]) for each in found]
     _table(console, ("entity", "type", "sure", "seen"), rows)
-    _line(console, f"{len(found)} of {total:,}.")
+    _line(console, f"{len(found)} of {answer['total']:,}.")
+    if answer.get("next_cursor"):
+        console.print(f"[dim]the next page: --cursor {answer['next_cursor']}[/dim]")
 
 
-def facts(console: Console, found: Sequence[Mapping[str, Any]]) -> None:
+def facts(console: Console, answer: Answer) -> None:
+    found = answer["relations"]
     rows = [(each["from"], each["relation"], each["to"], _weight(each), tier_in(each), each["id"]) for each in found]
     _table(console, ("from", "relation", "to", "weight", "tier", "id"), rows)
     if not found:
@@ -57,10 +60,11 @@ def status(console: Console, answer: Answer) -> None:
                 _line(console, f"  {bucket}  {count:>9,}  {'█' * max(1, round(_BAR_WIDTH * count / most))}")
 
 
-def findings(console: Console, found: Sequence[Mapping[str, Any]], total: int) -> None:
+def findings(console: Console, answer: Answer) -> None:
+    found = answer["findings"]
     for each in found:
         _line(console, f"{each['kind'].replace('_', ' ')}: {each['why']} ({', '.join(each['ids'])})")
-    _line(console, f"{len(found)} of {total:,} shown." if found else "Nothing to look at.")
+    _line(console, f"{len(found)} of {answer['total']:,} shown." if found else "Nothing to look at.")
 
 
 def communities(console: Console, answer: Answer) -> None:

@@ -17,11 +17,11 @@ from memsweep.cli.door import (
     InWorkspace,
     Json,
     MemoryId,
+    answering,
     console,
     harmless,
     in_commands,
     say,
-    show,
     show_json,
     show_pair,
     standard_input,
@@ -37,7 +37,8 @@ from memsweep.places import environment
 from memsweep.report import Answer
 from memsweep.report import memory as report
 from memsweep.report.code import code_overview, counted_by_day
-from memsweep.report.memory import in_sentences, memory_list
+from memsweep.report.memory import in_sentences
+from memsweep.services.memory import Memory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,50 +63,45 @@ def search(
     options: dict[str, Any] = {"limit": limit, "filters": filters, "cursor": cursor, "mode": mode}
     page = with_app(lambda app: app.memory(workspace).search(query, **options))
     answer = report.found(page, "full" if full else "concise")
-    if as_json:
-        show_json(answer)
-    else:
-        show_hits(answer)
+    show_json(answer) if as_json else show_hits(answer)  # which loads what draws only for a terminal
 
 
+def _briefing(console: Console, answer: Answer) -> None:
+    from memsweep.cli.graph_words import overview
+
+    overview(console, answer)
+
+
+@answering(_briefing)
 def briefing(
-    limit: Annotated[int, Option("--limit", "-n", help="How many of each kind, at most 50.")] = 5,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+    memory: Memory, limit: Annotated[int, Option("--limit", "-n", help="How many of each kind, at most 50.")] = 5
+) -> Answer:
     """Print what to know before work begins. The newest memories, facts, contradictions, what is stale."""
     from memsweep.report.graph import briefed
 
-    answer = briefed(with_app(lambda app: app.memory(workspace).briefing(limit=limit)))
-
-    def words(console: Console) -> None:
-        from memsweep.cli.graph_words import overview
-
-        overview(console, answer)
-
-    show(answer, as_json, words)
+    return briefed(memory.briefing(limit=limit))
 
 
+def _memory(console: Console, answer: Answer) -> None:
+    if "earlier" in answer:
+        _earlier(console, answer)
+        return
+    for name, value in answer.items():
+        if name != "text" and value not in (None, "", [], {}, False):
+            show_pair(console, f"{name:13}", _plain(value))
+    print(f"\n{harmless(answer['text'])}")
+
+
+@answering(_memory)
 def get(
+    memory: Memory,
     memory_id: MemoryId,
     history: Annotated[bool, Option("--history", help="Show what it was before it was updated.")] = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show one whole memory."""
     if history:
-        found = report.earlier(memory_id, with_app(lambda app: app.memory(workspace).history(memory_id)))
-        show(found, as_json, lambda console: _earlier(console, found))
-        return
-    answer = report.memory(with_app(lambda app: app.memory(workspace).get(memory_id)))
-
-    def words(console: Console) -> None:
-        for name, value in answer.items():
-            if name != "text" and value not in (None, "", [], {}, False):
-                show_pair(console, f"{name:13}", _plain(value))
-        print(f"\n{harmless(answer['text'])}")
-
-    show(answer, as_json, words)
+        return report.earlier(memory_id, memory.history(memory_id))
+    return report.memory(memory.get(memory_id))
 
 
 def _earlier(console: Console, answer: Answer) -> None:
@@ -116,32 +112,29 @@ def _earlier(console: Console, answer: Answer) -> None:
         print(f"{harmless(each['text'])}\n")
 
 
+def _stats(console: Console, answer: Answer) -> None:
+    if "days" in answer:
+        show_counts(console, answer)
+    elif "roots" in answer:
+        show_code(console, answer)
+    else:
+        for name, value in answer.items():
+            number = f"{value:,}" if isinstance(value, int) else ""
+            shown = number or (" ".join(value) if isinstance(value, list) else str(value))
+            show_pair(console, f"{name.replace('_', ' '):16}", shown)
+
+
+@answering(_stats)
 def stats(
+    memory: Memory,
     history: Annotated[bool, Option("--history", help="Show how it has grown, and where memories came from.")] = False,
     days: Annotated[int, Option(metavar="N", help="How many days --history goes back.")] = 90,
     code: Annotated[bool, Option("--code", help="Show indexed folders, how fresh they are, the last runs.")] = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Show counts and sizes of a workspace."""
     if history:
-        counts = counted_by_day(with_app(lambda app: app.memory(workspace).counts(days=days)))
-        show(counts, as_json, lambda console: show_counts(console, counts))
-        return
-    if code:
-        found = code_overview(with_app(lambda app: app.memory(workspace).code.overview()))
-        show(found, as_json, lambda console: show_code(console, found))
-        return
-    answer = report.stats(with_app(lambda app: app.memory(workspace).stats()))
-
-    def words(console: Console) -> None:
-        for name, value in answer.items():
-            shown = (
-                f"{value:,}" if isinstance(value, int) else " ".join(value) if isinstance(value, list) else str(value)
-            )
-            show_pair(console, f"{name.replace('_', ' '):16}", shown)
-
-    show(answer, as_json, words)
+        return counted_by_day(memory.counts(days=days))
+    return code_overview(memory.code.overview()) if code else report.stats(memory.stats())
 
 
 def _plain(value: Any) -> str:
@@ -263,7 +256,9 @@ _MARKS = ("stale", "pinned", "superseded", "expired")
 
 
 @with_filters(of_lists=True)
+@answering(lambda console, answer: _show_list(console, answer))
 def list_memories(
+    memory: Memory,
     limit: AtMost200 = 20,
     filters: Any = None,
     state: Annotated[
@@ -272,13 +267,10 @@ def list_memories(
     ] = None,
     door: Annotated[str | None, Option(help="Only what came through mcp, cli, library, hook, import or index.")] = None,
     cursor: Cursor = None,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """List memories, the newest first."""
     options: dict[str, Any] = {"filters": filters, "state": state, "door": door, "limit": limit, "cursor": cursor}
-    answer = memory_list(with_app(lambda app: app.memory(workspace).memories(**options)))
-    show(answer, as_json, lambda console: _show_list(console, answer))
+    return report.memory_list(memory.memories(**options))
 
 
 def _show_list(console: Console, answer: Answer) -> None:
@@ -309,64 +301,55 @@ def json_object(text: str) -> Any:
         raise BadInput(f"--metadata {text[:60]!r} is not JSON ({error}).") from None
 
 
+def _remembered(console: Console, answer: Answer) -> None:
+    words = f"Remembered as {answer['memory_id']} ({counted(answer['chunks_created'], 'chunk')})."
+    if answer["duplicate_of"]:
+        words = f"Known already as {answer['memory_id']}; marked as seen."
+    if "supersedes" in answer:
+        words += f" It supersedes {', '.join(answer['supersedes'])}."
+    console.print(" ".join((words, *in_sentences(answer))), markup=False)
+    for each in answer.get("similar", []):
+        console.print(harmless(f"It {_SEEMS[each['kind']]} {each['memory_id']}: {each['text']}"), markup=False)
+    if "similar" in answer:
+        say(console, "If it takes the place of one, remember it again with --supersedes ID.")
+
+
 @with_options("said", arguments_of(Remembering), {"metadata": json_object})
+@answering(_remembered)
 def remember(
+    memory: Memory,
     text: Annotated[str, Argument(help="The text; `-` reads it from standard input.")],
     said: Any = None,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Remember a text."""
     body = standard_input(MAX_TEXT_BYTES) if text == "-" else text
-    result = with_app(lambda app: app.memory(workspace).remember(body, find_similar=True, **said))
-    answer = report.remembered(result)
-    if result.duplicate_of:
-        words = f"Known already as {result.memory_id}; marked as seen."
-    else:
-        words = f"Remembered as {result.memory_id} ({counted(result.chunks_created, 'chunk')})."
-    if result.supersedes:
-        words += f" It supersedes {', '.join(result.supersedes)}."
-    sentences = " ".join((words, *in_sentences(answer)))
-
-    def shown(console: Console) -> None:
-        console.print(sentences, markup=False)
-        for each in answer.get("similar", []):
-            console.print(harmless(f"It {_SEEMS[each['kind']]} {each['memory_id']}: {each['text']}"), markup=False)
-        if "similar" in answer:
-            say(console, "If it takes the place of one, remember it again with --supersedes ID.")
-
-    show(answer, as_json, shown)
+    return report.remembered(memory.remember(body, find_similar=True, **said))
 
 
+def _updated(console: Console, answer: Answer) -> None:
+    say(console, " ".join((answer["message"], *in_sentences(answer))))
+
+
+@answering(_updated)
 def update(
+    memory: Memory,
     memory_id: MemoryId,
     text: Annotated[str | None, Argument(help="The new text; `-` reads it from standard input.")] = None,
     tag: Annotated[list[str] | None, Option("--tag", "-t", help="Its tags from now on; can be repeated.")] = None,
     metadata: Annotated[str, Option(metavar="JSON", help="A JSON object in place of its metadata.")] = "",
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Replace the text, tags or metadata of a memory; `undo` brings the old ones back."""
     body = standard_input(MAX_TEXT_BYTES) if text == "-" else text
-    change = with_app(
-        lambda app: app.memory(workspace).update(memory_id, text=body, tags=tag or None, metadata=json_object(metadata))
-    )
-    answer = report.updated(change)
-    sentences = " ".join((answer["message"], *in_sentences(answer)))
-    show(answer, as_json, lambda console: say(console, sentences))
+    return report.updated(memory.update(memory_id, text=body, tags=tag or None, metadata=json_object(metadata)))
 
 
-def release(memory_id: Id, workspace: InWorkspace = "", as_json: Json = False) -> None:
+@answering()
+def release(memory: Memory, memory_id: Id) -> Answer:
     """Let a memory with its facts, or a fact (rel_...), out of quarantine, so that search finds it."""
-    answer = with_app(lambda app: _released(app.memory(workspace), memory_id))
-    show(answer, as_json, lambda console: say(console, answer["message"]))
-
-
-def _released(memory: Memory, own_id: str) -> Answer | Answer:
-    if not own_id.startswith("rel_"):
-        return report.released(memory.release(own_id))
-    memory.graph.release(own_id)
-    return report.released_fact(own_id)
+    if not memory_id.startswith("rel_"):
+        return report.released(memory.release(memory_id))
+    memory.graph.release(memory_id)
+    return report.released_fact(memory_id)
 
 
 _SEEMS = {"repeats": "seems to repeat", "contradicts": "seems to contradict"}

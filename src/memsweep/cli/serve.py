@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from memsweep.app import App
+from memsweep.cli.door import answering
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
-from memsweep.app import App
-from memsweep.cli.door import Json, show, with_app
+from memsweep.cli.door import with_app
 from memsweep.errors import BadInput
 from memsweep.report import Answer
 from memsweep.report import tokens as report
@@ -51,7 +58,6 @@ def ui(
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the link, and open no browser.")] = False,
 ) -> None:
     """Open a page that shows what is remembered, and what a collection would take; this machine only."""
-    from memsweep.cli.door import with_app
     from memsweep.web.serving import serve_page
 
     with_app(lambda app: serve_page(app, port, open_browser=not no_open))
@@ -61,8 +67,15 @@ tokens = typer.Typer(help="Tokens for access over HTTP: create, list, revoke.", 
 Name = Annotated[str, Argument(metavar="NAME", help="What the token is for, such as laptop or ci.")]
 
 
+def _created(console: Console, answer: Answer) -> None:
+    print(answer["token"])
+    typer.echo(f"Token {answer['name']!r}: {report.in_words(answer)}. It is not shown again.", err=True)
+
+
 @tokens.command("create")
+@answering(_created)
 def create_token(
+    app: App,
     name: Name,
     workspace: Annotated[
         list[str] | None,
@@ -71,49 +84,34 @@ def create_token(
     all_workspaces: Annotated[bool, Option("--all-workspaces", help="Give access to all workspaces.")] = False,
     read_only: Annotated[bool, Option("--read-only", help="Allow reading only.")] = False,
     days: Annotated[float | None, Option("--days", help="Days until it expires; by default never.")] = None,
-    as_json: Json = False,
-) -> None:
+) -> Answer:
     """Create a token. It is shown only once; the store keeps just its hash."""
     if bool(workspace) == all_workspaces:
         raise BadInput(
             "a token gives access to some workspaces or to all.", hint="Give --workspace ID, or --all-workspaces."
         )
+    token, secret = app.tokens.create(name, workspace or (), read_only=read_only, days=days)
+    return report.token(token, app.clock(), secret)
 
-    def made(app: App) -> Answer:
-        token, secret = app.tokens.create(name, workspace or (), read_only=read_only, days=days)
-        return report.token(token, app.clock(), secret)
 
-    answer = with_app(made)
-
-    def words(console: object) -> None:
-        print(answer["token"])
-        typer.echo(f"Token {name!r}: {report.in_words(answer)}. It is not shown again.", err=True)
-
-    show(answer, as_json, words)
+def _listed(console: Console, answer: Answer) -> None:
+    for each in answer["tokens"]:
+        print(f"{each['name']:24} {each['created_at'][:10]}  {report.in_words(each)}")
+    if not answer["tokens"]:
+        print("None; `memsweep token create` makes one.")
 
 
 @tokens.command("list")
+@answering(_listed)
 def list_tokens(
-    revoked: Annotated[bool, Option("--revoked", help="Also those that were revoked.")] = False, as_json: Json = False
-) -> None:
+    app: App, revoked: Annotated[bool, Option("--revoked", help="Also those that were revoked.")] = False
+) -> Answer:
     """List the tokens, without their secrets."""
-    answer = with_app(lambda app: report.tokens(app.tokens.all(revoked=revoked), app.clock()))
-
-    def words(console: object) -> None:
-        for each in answer["tokens"]:
-            print(f"{each['name']:24} {each['created_at'][:10]}  {report.in_words(each)}")
-        if not answer["tokens"]:
-            print("None; `memsweep token create` makes one.")
-
-    show(answer, as_json, words)
+    return report.tokens(app.tokens.all(revoked=revoked), app.clock())
 
 
 @tokens.command("revoke")
-def revoke_token(name: Name, as_json: Json = False) -> None:
+@answering(lambda console, answer: print(f"Revoked token {answer['name']!r}; no server lets it in any more."))
+def revoke_token(app: App, name: Name) -> Answer:
     """Revoke a token; every server refuses it from its next request on."""
-
-    def run(app: App) -> Answer:
-        return report.token(app.tokens.revoke(name), app.clock())
-
-    answer = with_app(run)
-    show(answer, as_json, lambda console: print(f"Revoked token {name!r}; no server lets it in any more."))
+    return report.token(app.tokens.revoke(name), app.clock())

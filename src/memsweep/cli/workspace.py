@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer import Argument, Option
@@ -20,6 +20,7 @@ from memsweep.cli.door import (
     Json,
     WorkspaceId,
     Yes,
+    answering,
     harmless,
     in_commands,
     in_project,
@@ -33,6 +34,7 @@ from memsweep.errors import StoreError
 from memsweep.model.text import counted
 from memsweep.report import Answer, care
 from memsweep.report import memory as report
+from memsweep.services.memory import Memory
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -86,44 +88,33 @@ def _listed(app: App, *, deleted: bool) -> Answer:
 
 
 @cli.command()
-def create(
-    workspace_id: Id, description: Annotated[str, Option(help="Its purpose.")] = "", as_json: Json = False
-) -> None:
+@answering(lambda console, answer: console.print(f"Created workspace {answer['workspace_id']!r}."))
+def create(app: App, workspace_id: Id, description: Annotated[str, Option(help="Its purpose.")] = "") -> Answer:
     """Create a workspace."""
-    answer = report.workspace(with_app(lambda app: app.create_workspace(workspace_id, description)))
-    show(answer, as_json, lambda console: console.print(f"Created workspace {answer['workspace_id']!r}."))
+    return report.workspace(app.create_workspace(workspace_id, description))
 
 
 @cli.command()
-def delete(
-    workspace_id: Id,
-    yes: Yes = False,
-    as_json: Json = False,
-) -> None:
+@answering()
+def delete(app: App, workspace_id: Id, yes: Yes = False) -> Answer:
     """Move a workspace to the trash."""
-
-    def ask_and_delete(app: App) -> Answer:
-        sure = yes
-        if not yes and sys.stdin.isatty():
-            memories = counted(app.memory(workspace_id).stats().total_memories, "memory", "memories")
-            sure = typer.confirm(f"Move workspace {workspace_id!r} with {memories} to the trash?")
-        return report.workspace_deleted(app.delete_workspace(workspace_id, confirm=sure))
-
-    answer = with_app(ask_and_delete)
-    show(answer, as_json, lambda console: say(console, answer["message"]))
+    sure = yes
+    if not yes and sys.stdin.isatty():
+        memories = counted(app.memory(workspace_id).stats().total_memories, "memory", "memories")
+        sure = typer.confirm(f"Move workspace {workspace_id!r} with {memories} to the trash?")
+    return report.workspace_deleted(app.delete_workspace(workspace_id, confirm=sure))
 
 
 @cli.command("reembed")
-def reembed_one(
-    workspace_id: WorkspaceId = "",
-    as_json: Json = False,
-) -> None:
+def reembed_one(workspace_id: WorkspaceId = "", as_json: Json = False) -> None:
     """Recompute all embeddings with the configured model; the same as `memsweep reembed`."""
-    reembed(workspace_id, as_json)
+    reembed(workspace=workspace_id, as_json=as_json)
 
 
 @cli.command()
+@answering()
 def copy(
+    app: App,
     workspace_id: WorkspaceId = "",
     source: Annotated[
         str, Option("--from", help="sqlite, sqlite:FOLDER or falkor://…; by default the configured store.")
@@ -134,18 +125,11 @@ def copy(
     new_name: Annotated[str, Option("--as", metavar="ID", help="The name of the copy; by default the same.")] = "",
     replace: Annotated[bool, Option("--replace", help="Move an existing workspace of that name to the trash.")] = False,
     as_json: Json = False,
-) -> None:
+) -> Answer:
     """Copy a whole workspace to another store or another name, and verify the copy."""
-
-    def run(app: App) -> Answer:
-        with progress_bar("copying", quiet=as_json) as progress:
-            made = app.copy_workspace(
-                workspace_id, source, target, new_name=new_name, replace=replace, progress=progress
-            )
-            return report.copied(made)
-
-    answer = with_app(run)
-    show(answer, as_json, lambda console: say(console, answer["message"]))
+    with progress_bar("copying", quiet=as_json) as progress:
+        options: dict[str, Any] = {"new_name": new_name, "replace": replace, "progress": progress}
+        return report.copied(app.copy_workspace(workspace_id, source, target, **options))
 
 
 @cli.command()
@@ -184,26 +168,16 @@ def doctor(
         raise typer.Exit(StoreError.exit_status)
 
 
-def compact(workspace: InWorkspace = "", as_json: Json = False) -> None:
+@answering()
+def compact(memory: Memory) -> Answer:
     """Return unused space to the disk."""
-
-    def run(app: App) -> Answer:
-        memory = app.memory(workspace)
-        return care.compacted(memory.workspace_id, memory.care.compact())
-
-    answer = with_app(run)
-    show(answer, as_json, lambda console: say(console, answer["message"]))
+    return care.compacted(memory.workspace_id, memory.care.compact())
 
 
-def backup(
-    file: File,
-    force: Force = False,
-    workspace: InWorkspace = "",
-    as_json: Json = False,
-) -> None:
+@answering()
+def backup(memory: Memory, file: File, force: Force = False) -> Answer:
     """Copy a workspace to a file, even while others use it."""
-    answer = care.backed_up(with_app(lambda app: app.memory(workspace).care.backup(file, force=force)))
-    show(answer, as_json, lambda console: say(console, answer["message"]))
+    return care.backed_up(memory.care.backup(file, force=force))
 
 
 def restore(
@@ -217,18 +191,16 @@ def restore(
     show(answer, as_json, lambda console: say(console, answer["message"]))
 
 
-def reembed(workspace: InWorkspace = "", as_json: Json = False) -> None:
+def _embedded(console: Console, answer: Answer) -> None:
+    console.print(f"Embedded {counted(answer['chunks'], 'chunk')} with {answer['model']}.")
+
+
+@answering(_embedded)
+def reembed(memory: Memory, as_json: Json = False) -> Answer:
     """Recompute all embeddings with the configured model. A run that was stopped continues where it left off."""
-
-    def run(app: App) -> Answer:
-        memory = app.memory(workspace)
-        with progress_bar("embedding", quiet=as_json) as progress:
-            chunks = memory.care.reembed(progress)
-        return care.reembedded(memory.workspace_id, chunks, memory.care.model())
-
-    answer = with_app(run)
-    chunks = counted(answer["chunks"], "chunk")
-    show(answer, as_json, lambda console: console.print(f"Embedded {chunks} with {answer['model']}."))
+    with progress_bar("embedding", quiet=as_json) as progress:
+        chunks = memory.care.reembed(progress)
+    return care.reembedded(memory.workspace_id, chunks, memory.care.model())
 
 
 def _checkup(console: Console, answer: Answer) -> None:

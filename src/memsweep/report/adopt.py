@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from memsweep.model.adopt import (
     ABSENT,
@@ -20,7 +19,7 @@ from memsweep.model.adopt import (
 )
 from memsweep.model.text import counted, listed
 from memsweep.model.times import iso
-from memsweep.report import Answer
+from memsweep.report import Answer, fields, filled
 from memsweep.secrets.find import redacted
 
 
@@ -30,8 +29,7 @@ def looked(look: ClientLook) -> Answer:
         "client": look.client,
         "folder": look.root,
         "stores": [_store(each) for each in look.stores],
-        "files": look.files,
-        "mirrored": look.mirrored,
+        **fields(look, "files", "mirrored"),
         "lost": [_lost(each) for each in look.lost],
         "plan_id": plan.id,
         "expires_at": iso(plan.expires_at) if plan.id else "",
@@ -50,8 +48,8 @@ def changed(result: Applied, done: str) -> Answer:
         said += f" {counted(len(result.skipped), 'item')} skipped."
     return {
         "receipt_id": result.receipt_id,
-        "changed": [{**_place(each.place), "change": _what(each)} for each in result.changes],
-        "skipped": [{**_place(each.place), "reason": each.reason} for each in result.skipped],
+        "changed": [{**fields(each.place), "change": _what(each)} for each in result.changes],
+        "skipped": [{**fields(each.place), "reason": each.reason} for each in result.skipped],
         "message": said,
     }
 
@@ -60,7 +58,7 @@ def versions(rows: Sequence[tuple[NotePlace, FileVersion]]) -> Answer:
     return {
         "versions": [
             {
-                **_place(place),
+                **fields(place),
                 "at": iso(each.at),
                 "version": each.digest[:12],
                 "size_bytes": each.size,
@@ -135,7 +133,7 @@ def _summary(look: ClientLook) -> str:
     return f"{listed(said)}."
 
 
-def _store(store: ClientStore) -> dict[str, Any]:
+def _store(store: ClientStore) -> Answer:
     project = store.project
     return {
         "store": store.name,
@@ -146,24 +144,16 @@ def _store(store: ClientStore) -> dict[str, Any]:
     }
 
 
-def _lost(each: LostFile) -> dict[str, Any]:
-    return {**_place(each.place), "size_bytes": each.size, "lost_at": iso(each.lost_at)}
+def _lost(each: LostFile) -> Answer:
+    return {**fields(each.place), "size_bytes": each.size, "lost_at": iso(each.lost_at)}
 
 
-def _item(item: Item) -> dict[str, Any]:
-    return {"kind": item.kind, "action": item.action, **_place(item.place), **_beside(item), "why": why(item)}
+def _item(item: Item) -> Answer:
+    return {**fields(item, "kind", "action"), **fields(item.place), **filled(item, "beside"), "why": why(item)}
 
 
-def _finding(finding: NoteFinding) -> dict[str, Any]:
-    return {"kind": finding.kind, **_place(finding.place), **_beside(finding), "why": why(finding)}
-
-
-def _beside(each: Item | NoteFinding) -> dict[str, Any]:
-    return {"beside": _place(each.beside)} if each.beside else {}
-
-
-def _place(place: NotePlace) -> dict[str, str]:
-    return {"store": place.store, "name": place.name}
+def _finding(finding: NoteFinding) -> Answer:
+    return {"kind": finding.kind, **fields(finding.place), **filled(finding, "beside"), "why": why(finding)}
 
 
 def _what(change: FileChange) -> str:

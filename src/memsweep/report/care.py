@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memsweep.model.care import Backup, Checkup, Compaction, Finding, Restored
 from memsweep.model.text import counted
 from memsweep.model.times import iso
-from memsweep.report import Answer
+from memsweep.report import Answer, fields
 from memsweep.report.memory import replaced
 
 if TYPE_CHECKING:
@@ -22,18 +22,9 @@ def checked(result: Checkup, sentence: Say, next_step: Say) -> Answer:
         "workspace_id": result.workspace_id,
         "healthy": not result.left,
         "findings": [
-            {
-                "invariant": finding.invariant,
-                "count": finding.count,
-                "samples": list(finding.samples),
-                "repaired": finding.repaired,
-                "sentence": sentence(finding),
-                "next_step": next_step(finding),
-            }
-            for finding in result.findings
+            {**fields(each), "sentence": sentence(each), "next_step": next_step(each)} for each in result.findings
         ],
-        "notes": list(result.notes),
-        "lost": list(result.lost),
+        **fields(result, "notes", "lost"),
         "stranded": [
             f"The project of workspace {name!r} is gone: {where}. If it was moved, `memsweep workspace adopt {name}` in"
             f" its new folder finds it again; `memsweep workspace delete {name}` moves it to the trash."
@@ -49,9 +40,7 @@ def compacted(workspace_id: str, result: Compaction) -> Answer:
     unfinished = " Another process is still reading the old state, so the file has not shrunk yet; compact again later."
     return {
         "workspace_id": workspace_id,
-        "bytes_before": result.bytes_before,
-        "bytes_after": result.bytes_after,
-        "finished": result.finished,
+        **fields(result),
         "message": f"Workspace {workspace_id!r}: {sizes}.{'' if result.finished else unfinished}",
     }
 
@@ -59,12 +48,8 @@ def compacted(workspace_id: str, result: Compaction) -> Answer:
 def backed_up(result: Backup) -> Answer:
     seal = result.seal
     return {
-        "path": result.path,
-        "size_bytes": result.size_bytes,
-        "workspace_id": seal.workspace_id,
-        "taken_at": iso(seal.taken_at),
-        "memories": seal.memories,
-        "digest": seal.digest,
+        **fields(result, "path", "size_bytes"),
+        **fields(seal, "workspace_id", "taken_at", "memories", "digest"),
         "message": f"Backed up workspace {seal.workspace_id!r} ({_memories(seal.memories)},"
         f" {size(result.size_bytes)}) to {result.path}.",
     }
@@ -74,8 +59,7 @@ def restored(result: Restored) -> Answer:
     seal = result.seal
     return {
         "workspace_id": result.workspace_id,
-        "memories": seal.memories,
-        "taken_at": iso(seal.taken_at),
+        **fields(seal, "memories", "taken_at"),
         "taken_from": seal.workspace_id,
         "digest": seal.digest,
         "receipt_id": result.receipt_id,

@@ -5,34 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memsweep.model.times import iso
-from memsweep.report import Answer
+from memsweep.report import Answer, fields
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from memsweep.model.code import CodeOverview, CodeRoot, IndexResult
     from memsweep.model.counts import Counts
 
 
 def indexed(result: IndexResult) -> Answer:
-    answer: Answer = {
-        "repo_path": result.repo_path,
-        "files_seen": result.files_seen,
-        "files_indexed": result.files_indexed,
-        "files_unchanged": result.files_unchanged,
-        "files_moved": result.files_moved,
-        "files_removed": result.files_removed,
-        "files_unreadable": result.files_unreadable,
-        "functions_found": result.functions_found,
-        "classes_found": result.classes_found,
-        "languages": dict(result.languages),
-        "total_lines": result.total_lines,
-        "chunks_embedded": result.chunks_embedded,
-        "stale_memories": result.stale_memories,
-        "processing_time_ms": result.processing_time_ms,
-        "message": _message(result),
-    }
-    return {**answer, "warnings": list(result.warnings)} if result.warnings else answer
+    answer = fields(result)
+    warnings = answer.pop("warnings")
+    return {**answer, "message": _message(result), **({"warnings": warnings} if warnings else {})}
 
 
 def _message(result: IndexResult) -> str:
@@ -61,16 +44,7 @@ def _others(result: IndexResult) -> tuple[tuple[str, int], ...]:
 
 
 def counted_by_day(counts: Counts) -> Answer:
-    return {
-        "days": [{**day._asdict(), "day": day.day.isoformat()} for day in counts.days],
-        "sources": dict(counts.sources),
-        "tags": dict(counts.tags),
-        "tiers": dict(counts.tiers),
-        "clients": dict(counts.clients),
-        "doors": dict(counts.doors),
-        "languages": dict(counts.languages),
-        "states": dict(counts.states),
-    }
+    return fields(counts)
 
 
 def code_overview(found: CodeOverview) -> Answer:
@@ -79,18 +53,4 @@ def code_overview(found: CodeOverview) -> Answer:
 
 
 def _root(root: CodeRoot) -> dict[str, Any]:
-    return {
-        "path": root.path,
-        "files": root.files,
-        "languages": dict(root.languages),
-        "lines": root.lines,
-        "stale_files": root.stale_files,
-        "verified_at": _when(root.verified_at),
-        "scopes": [
-            {"filters": each.filters, "runs": each.runs, "verified_at": _when(each.verified_at)} for each in root.scopes
-        ],
-    }
-
-
-def _when(moment: datetime | None) -> str | None:
-    return iso(moment) if moment else None
+    return fields(root, "path", "files", "languages", "lines", "stale_files", "verified_at", "scopes")

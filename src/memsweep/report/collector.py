@@ -15,8 +15,21 @@ from memsweep.model.plan import counts_of
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted, listed
 from memsweep.model.times import from_micros, iso
-from memsweep.report import Answer, memory
-from memsweep.report.counts import amount, is_one, moved, moved_with_a_way_back, restored, stayed, way_back
+from memsweep.report import (
+    Answer,
+    amount,
+    as_json,
+    fields,
+    filled,
+    is_one,
+    memory,
+    moved,
+    moved_with_a_way_back,
+    restored,
+    skips,
+    stayed,
+    way_back,
+)
 from memsweep.report.memory import deleted_workspaces, masked
 
 if TYPE_CHECKING:
@@ -111,10 +124,9 @@ def explained(verdict: Verdict, path: Sequence[PlanView], history: Iterable[Audi
     return {
         "id": verdict.id,
         "type": verdict.kind.capitalize(),
-        "alive": verdict.alive,
-        "because": list(verdict.because),
+        **fields(verdict, "alive", "because"),
         "garbage_for": [{"strategy": strategy, "why": reason} for strategy, reason in verdict.garbage_for],
-        "path": [{"id": step.id, "name": step.name, "entity_type": step.entity_type} for step in path],
+        "path": [fields(step, "id", "name", "entity_type") for step in path],
         "history": audited(history)["events"],
     }
 
@@ -132,9 +144,7 @@ def planned(plan: Plan, items: Sequence[PlanView], why: Why, next_cursor: str | 
         "strategy": plan.strategy,
         "plan_id": plan.id,
         "nodes_to_delete": plan.totals.memories,
-        "chunks_to_delete": plan.totals.chunks,
-        "entities_to_delete": plan.totals.entities,
-        "relations_to_delete": plan.totals.relations,
+        **_numbers("{}_to_delete", plan.totals, "chunks", "entities", "relations"),
         "preview": [item(each, why) for each in items],
         "protected": [dict(item) for item in plan.protected],
         "warnings": [warning(said) for said in plan.warnings],
@@ -161,11 +171,8 @@ def applied(receipt: Receipt) -> Answer:
         "strategy": receipt.strategy,
         "plan_id": receipt.plan_id or "",
         "receipt_id": receipt.id,
-        "deleted_memories": receipt.totals.memories,
-        "deleted_chunks": receipt.totals.chunks,
-        "deleted_entities": receipt.totals.entities,
-        "deleted_relations": receipt.totals.relations,
-        "skipped": [{"id": uid, "reason": reason} for uid, reason in receipt.skipped],
+        **_numbers("deleted_{}", receipt.totals),
+        "skipped": skips(receipt.skipped),
         "message": f"{what}{stayed(receipt.changed, receipt.id)}{_left_alone(receipt)}",
     }
 
@@ -198,10 +205,7 @@ def _removed(receipt: Receipt, *, forever: bool = False) -> Answer:
     totals = receipt.totals
     return {
         "receipt_id": receipt.id,
-        "deleted_memories": totals.memories,
-        "deleted_chunks": totals.chunks,
-        "deleted_entities": totals.entities,
-        "deleted_relations": totals.relations,
+        **_numbers("deleted_{}", totals),
         "message": f"Permanently deleted {amount(totals)}." if forever else moved_with_a_way_back(totals, receipt.id),
     }
 
@@ -214,11 +218,8 @@ def undone(result: Undone) -> Answer:
     totals = result.totals
     left = f" {len(result.conflicts):,} left alone because of conflicts." if result.conflicts else ""
     answer: Answer = {
-        "restored_memories": totals.memories,
-        "restored_chunks": totals.chunks,
-        "restored_entities": totals.entities,
-        "restored_relations": totals.relations,
-        "conflicts": [{"id": uid, "reason": reason} for uid, reason in result.conflicts],
+        **_numbers("restored_{}", totals),
+        "conflicts": skips(result.conflicts),
         "message": restored(totals, result.given_back) + _summaries_out(result) + _changed_back(result) + left,
     }
     if totals.segments:
@@ -267,13 +268,10 @@ def trashed(page: TrashPage, purge_days: float, next_cursor: str | None) -> Answ
 
 def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> Answer:
     """`kept`: deleted workspaces of that age that were not freed."""
-    gone = amount(result, workspaces, result.revisions)
+    gone = amount(result, workspaces=workspaces, revisions=result.revisions)
     answer: Answer = {
         "receipts": list(result.receipts),
-        "purged_memories": result.memories,
-        "purged_chunks": result.chunks,
-        "purged_entities": result.entities,
-        "purged_relations": result.relations,
+        **_numbers("purged_{}", result),
         "purged_workspaces": workspaces,
         "kept_workspaces": kept,
         "message": (f"Permanently deleted {gone}." if gone else "Nothing in the trash is that old.")
@@ -289,16 +287,13 @@ def purged(result: Purged, workspaces: int = 0, kept: int = 0) -> Answer:
     return answer
 
 
+def pinned(item_id: str, kind: str, *, pinned: bool) -> Answer:
+    return {"id": item_id, "type": kind.capitalize(), "pinned": pinned}
+
+
 def audited(events: Iterable[AuditEvent]) -> Answer:
     def shown(event: AuditEvent) -> dict[str, Any]:
-        return {
-            "at": iso(event.at),
-            "actor": event.actor,
-            "action": event.action,
-            "subject": event.subject,
-            "counts": dict(event.counts),
-            "reason": event.reason,
-        }
+        return fields(event, "at", "actor", "action", "subject", "counts", "reason")
 
     return {"events": [shown(event) for event in events]}
 
@@ -308,14 +303,8 @@ def item(item: PlanView, why: Why) -> dict[str, Any]:
     return {
         "id": item.id,
         "type": item.kind.capitalize(),
-        "file_path": item.file_path,
-        "relative_path": item.relative_path,
-        "name": item.name,
-        "created_at": iso(item.created_at) if item.created_at else None,
-        "chunk_count": item.chunk_count,
-        "text_length": item.text_length,
-        "entity_type": item.entity_type,
-        "reason": item.reason,
+        **fields(item, "file_path", "relative_path", "name", "created_at", "chunk_count", "text_length"),
+        **fields(item, "entity_type", "reason"),
         "why": why(item.reason, item.evidence),
         **(_beside(item.beside) if item.beside else {}),
     }
@@ -323,7 +312,7 @@ def item(item: PlanView, why: Why) -> dict[str, Any]:
 
 def _beside(both: TextComparison) -> dict[str, Any]:
     differs = [{"text": mine, "kept_text": kept} for mine, kept in both.differs]
-    return {"text": both.text, "kept_text": both.kept_text, "differs": differs}
+    return {**fields(both, "text", "kept_text"), "differs": differs}
 
 
 def _deleted(strategy: str, totals: Totals) -> str:
@@ -367,16 +356,7 @@ def groups(found: PlanGroups, next_cursor: str | None) -> Answer:
     return {
         "groups": [_group(each) for each in found.groups],
         "total": found.total,
-        "folders": [
-            {
-                "root": each.root,
-                "path": each.path,
-                "files": each.files,
-                "chunks": each.chunks,
-                "followers": each.followers,
-            }
-            for each in found.folders
-        ],
+        "folders": as_json(found.folders),
         "next_cursor": next_cursor,
     }
 
@@ -387,10 +367,7 @@ def previews(found: Iterable[Preview]) -> Answer:
             {
                 "strategy": each.strategy,
                 **counts_of(each.totals),
-                "item_count": each.item_count,
-                "protected": each.protected,
-                "share": each.share,
-                "workspace_memories": each.workspace_memories,
+                **fields(each, "item_count", "protected", "share", "workspace_memories"),
                 "groups": [_group(group) for group in each.groups],
                 "warnings": [warning(said) for said in each.warnings],
                 "problem": each.problem,
@@ -401,13 +378,8 @@ def previews(found: Iterable[Preview]) -> Answer:
 
 
 def difference(found: PlanDifference) -> Answer:
-    return {
-        "added": _items(found.added),
-        "gone": _items(found.gone),
-        "added_count": found.added_count,
-        "gone_count": found.gone_count,
-        "same_count": found.same_count,
-    }
+    counts = fields(found, "added_count", "gone_count", "same_count")
+    return {"added": _items(found.added), "gone": _items(found.gone), **counts}
 
 
 def _group(group: PlanGroup) -> dict[str, Any]:
@@ -433,20 +405,19 @@ def receipts(page: ReceiptPage) -> Answer:
 
 
 def _receipt(each: ReceiptDetails) -> dict[str, Any]:
-    held = {name: number for name in _HELD if (number := getattr(each.held, name))}
     return {
         "receipt_id": each.id,
-        "plan_id": each.plan_id,
-        "state": each.state,
-        "action": each.action,
-        "strategy": each.strategy,
-        "actor": each.actor,
+        **fields(each, "plan_id", "state", "action", "strategy", "actor"),
         "at": iso(each.created_at),
         "moved": counts_of(each.totals),
-        "skipped": each.skipped,
-        "undone_at": iso(each.undone_at) if each.undone_at else None,
-        "purged_at": iso(each.purged_at) if each.purged_at else None,
-        "held": held,
+        **fields(each, "skipped", "undone_at", "purged_at"),
+        "held": filled(each.held, *_HELD),
         "bytes": each.bytes,
         "days_left": None if each.days_left is None else round(each.days_left, 1),
     }
+
+
+def _numbers(name: str, totals: object, *kinds: str) -> Answer:
+    """Return the counts of these kinds, by default of all that every workspace has, under such names."""
+    numbers = fields(totals, *(kinds or ("memories", "chunks", "entities", "relations")))
+    return {name.format(kind): number for kind, number in numbers.items()}

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from memsweep.model.text import counted, excerpt
-from memsweep.model.times import iso
-from memsweep.report import Answer
+from memsweep.report import Answer, fields, filled
 
 if TYPE_CHECKING:
     from memsweep.model.origin import Origin
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
         StashFound,
         StashPage,
         Swept,
-        WindowChange,
         WindowRow,
         WindowStrip,
         WorkingSet,
@@ -36,12 +33,10 @@ _MOST_LISTED = 50
 
 def added(result: Added) -> Answer:
     return {
-        "segment_ids": list(result.segment_ids),
-        "known": list(result.known),
+        **fields(result, "segment_ids", "known"),
         "stashed": _gone(result.stashed),
-        "receipt_id": result.receipt_id,
-        "notes": list(result.notes),
-        **_tokens(result.change),
+        **fields(result, "receipt_id", "notes"),
+        **fields(result.change),
     }
 
 
@@ -63,7 +58,7 @@ def analyzed(result: Analyzed, *, include_scores: bool = True) -> Answer:
         "planned": len(result.planned),
         "shortfall": result.shortfall,
         "message": " ".join((result.reason, *result.notes)),
-        **_tokens(result.change),
+        **fields(result.change),
     }
 
 
@@ -74,7 +69,7 @@ def pruned(result: Swept) -> Answer:
         "refused": _refused(result),
         "receipt_id": result.receipt_id,
         "message": _what_went(result),
-        **_tokens(result.change),
+        **fields(result.change),
     }
 
 
@@ -84,12 +79,12 @@ def pinned(result: Swept, flag: bool) -> Answer:
         "texts": {own: result.texts[own] for own in result.pinned if own in result.texts},
         "pinned": flag,
         "refused": _refused(result),
-        **_tokens(result.change),
+        **fields(result.change),
     }
 
 
 def configured(result: Configured) -> Answer:
-    return {"config": dict(result.config), **_tokens(result.change)}
+    return {"config": dict(result.config), **fields(result.change)}
 
 
 def found(result: StashFound) -> Answer:
@@ -99,7 +94,7 @@ def found(result: StashFound) -> Answer:
             for segment, score in result.hits
         ],
         "stash_size": result.stashed,
-        **_tokens(result.change),
+        **fields(result.change),
     }
 
 
@@ -109,7 +104,7 @@ def restored(result: Swept) -> Answer:
         "restored": [{**_segment(segment), **_from(segment, result.origins)} for segment in result.restored],
         "refused": _refused(result),
         "message": f"Restored {_segments(len(result.restored))} to the window ({counted(added, 'token')}).",
-        **_tokens(result.change),
+        **fields(result.change),
     }
 
 
@@ -120,28 +115,19 @@ def compressed(result: Swept) -> Answer:
         "refused": _refused(result),
         "receipt_id": result.receipt_id,
         "message": " ".join((_what_went(result), *result.notes)),
-        **_tokens(result.change),
+        **fields(result.change),
     }
 
 
 def windows(rows: Iterable[WindowRow]) -> Answer:
-    return {"windows": [row._asdict() for row in rows]}
+    return {"windows": [fields(row) for row in rows]}
 
 
 def working_set(result: WorkingSet) -> Answer:
     return {
         "segments": [_segment(segment) for segment in result.segments],
-        "left_out": result.left_out,
-        "shortfall": result.shortfall,
-        **_tokens(result.change),
-    }
-
-
-def _tokens(change: WindowChange) -> Answer:
-    return {
-        "tokens_before": change.tokens_before,
-        "tokens_after": change.tokens_after,
-        "counted_by": change.counted_by,
+        **fields(result, "left_out", "shortfall"),
+        **fields(result.change),
     }
 
 
@@ -149,11 +135,7 @@ def _candidate(candidate: PruningCandidate, text: str, planned: bool, include_sc
     shown: dict[str, Any] = {
         "segment_id": candidate.segment_id,
         "text": text,
-        "type": candidate.type,
-        "tokens": candidate.tokens,
-        "reachable": candidate.reachable,
-        "reasons": list(candidate.reasons),
-        "action": candidate.action,
+        **fields(candidate, "type", "tokens", "reachable", "reasons", "action"),
         "planned": planned,
     }
     if include_scores:
@@ -162,10 +144,7 @@ def _candidate(candidate: PruningCandidate, text: str, planned: bool, include_sc
 
 
 def _gone(gone: Iterable[Gone]) -> list[dict[str, Any]]:
-    return [
-        {"segment_id": each.segment_id, "text": each.text, "tokens": each.tokens, "reasons": list(each.reasons)}
-        for each in islice(gone, _MOST_LISTED)
-    ]
+    return [fields(each, "segment_id", "text", "tokens", "reasons") for each in islice(gone, _MOST_LISTED)]
 
 
 def _refused(result: Swept) -> list[dict[str, str]]:
@@ -183,18 +162,12 @@ def _hit(segment: ContextSegment, score: float, beside: bool) -> dict[str, Any]:
 
 def _segment(segment: ContextSegment, chars: int | None = None) -> dict[str, Any]:
     shown: dict[str, Any] = {
-        "segment_id": segment.segment_id,
-        "type": segment.type,
-        "tokens": segment.tokens,
-        "created_at": iso(segment.created_at),
+        **fields(segment, "segment_id", "type", "tokens", "created_at"),
         "text": segment.text if chars is None or len(segment.text) <= chars else segment.text[:chars] + "…",
     }
-    for name in ("role", "file_path", "task_id"):
-        if getattr(segment, name) is not None:
-            shown[name] = getattr(segment, name)
-    if segment.pinned:
-        shown["pinned"] = True
-    return shown
+    about = fields(segment, "role", "file_path", "task_id")
+    shown |= {name: value for name, value in about.items() if value is not None}
+    return shown | filled(segment, "pinned")
 
 
 def _from(segment: ContextSegment, origins: Mapping[str, Origin]) -> dict[str, str]:
@@ -221,15 +194,10 @@ def _segments(count: int) -> str:
 
 def strip(found: WindowStrip) -> Answer:
     return {
-        "tokens_before": found.change.tokens_before,
-        "tokens_after": found.change.tokens_after,
-        "counted_by": found.change.counted_by,
-        "budget": found.budget,
-        "soft_tokens": found.soft_tokens,
-        "hard_tokens": found.hard_tokens,
-        "segments": [{**asdict(each), "keep_score": round(each.keep_score, 3)} for each in found.segments],
-        "stashed": found.stashed,
-        "shortfall": found.shortfall,
+        **fields(found.change),
+        **fields(found, "budget", "soft_tokens", "hard_tokens"),
+        "segments": [{**fields(each), "keep_score": round(each.keep_score, 3)} for each in found.segments],
+        **fields(found, "stashed", "shortfall"),
         "message": " ".join((found.reason, *found.notes)),
     }
 
@@ -237,15 +205,10 @@ def strip(found: WindowStrip) -> Answer:
 def stash(page: StashPage) -> Answer:
     segments = [
         {
-            "segment_id": each.segment_id,
-            "type": each.type,
-            "role": each.role,
-            "tokens": each.tokens,
-            "pinned": each.pinned,
-            "created_at": iso(each.created_at),
+            **fields(each, "segment_id", "type", "role", "tokens", "pinned", "created_at"),
             "text": excerpt(each.text),
             "origin": page.origins[each.segment_id].brief if each.segment_id in page.origins else "",
         }
         for each in page.segments
     ]
-    return {"segments": segments, "first": page.first, "total": page.total, "next_cursor": page.next_cursor}
+    return {"segments": segments, **fields(page, "first", "total", "next_cursor")}

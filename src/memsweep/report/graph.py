@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.model.text import clipped, counted, listed
 from memsweep.model.times import iso
-from memsweep.report import Answer
-from memsweep.report.counts import amount, moved_with_a_way_back
+from memsweep.report import Answer, amount, fields, filled, moved_with_a_way_back, skips
 from memsweep.report.memory import secrets_met
 
 if TYPE_CHECKING:
+    from memsweep.graph.building import Built
+    from memsweep.graph.facts import Neighbourhood
+    from memsweep.graph.whole_graph import Queried
     from memsweep.model.graph import (
         Briefing,
         Communities,
@@ -25,8 +27,6 @@ if TYPE_CHECKING:
         Entity,
         EntityPage,
         Exported,
-        FactCount,
-        GraphBatch,
         GraphStatus,
         Imported,
         Merged,
@@ -44,7 +44,7 @@ _MOST_KINDS = 20
 
 def entity_page(page: EntityPage) -> Answer:
     counted = [{**shown_entity(each), "mentions": each.mentions, "facts": each.relations} for each in page.entities]
-    return {"entities": counted, "first": page.first, "total": page.total, "next_cursor": page.next_cursor}
+    return {"entities": counted, **fields(page, "first", "total", "next_cursor")}
 
 
 def related_facts(result: Related) -> Answer:
@@ -73,75 +73,54 @@ def entities(found: Iterable[Entity], total: int) -> Answer:
     return {"entities": [shown_entity(each) for each in found], "total": total}
 
 
-def neighbourhood(
-    start: Entity,
-    others: Iterable[Entity],
-    distance: Mapping[int, int],
-    edges: Iterable[Edge],
-    facts: Iterable[FactCount] = (),
-    contradictions: Iterable[Doubt] = (),
-) -> Answer:
-    near = list(others)
+def neighbourhood(found: Neighbourhood) -> Answer:
+    start, near = found.start, found.entities
     names = {each.key: each.name for each in (start, *near)}
-    doubts = [each.why for each in contradictions]
+    doubts = [each.why for each in found.contradictions]
     answer: Answer = {
         "entity": {**shown_entity(start), "mentions": start.mentions, "facts": start.relations},
-        "related": [{**shown_entity(each), "hops": distance[each.key]} for each in near],
-        "relations": [shown_edge(each, names) for each in edges],
-        "facts": [each._asdict() for each in islice(facts, _MOST_KINDS)],
+        "related": [{**shown_entity(each), "hops": found.walk.distance[each.key]} for each in near],
+        "relations": [shown_edge(each, names) for each in found.walk.edges],
+        "facts": [fields(each) for each in islice(found.facts, _MOST_KINDS)],
     }
     return {**answer, "contradictions": doubts} if doubts else answer
 
 
 def shown_entity(each: Entity) -> dict[str, Any]:
     return {
-        "id": each.id,
-        "name": each.name,
-        "type": each.type,
+        **fields(each, "id", "name", "type", "confidence", "last_seen", "pinned"),
         "confidence": round(each.confidence, 4),
-        "last_seen": iso(each.last_seen),
-        "pinned": each.pinned,
     }
 
 
 def shown_edge(each: Edge, names: Mapping[int, str]) -> dict[str, Any]:
-    shown = {
+    return {
         "id": each.id,
         "from": names.get(each.subject),
         "relation": each.relation,
         "to": names.get(each.object),
         "weight": round(each.weight, 4),
-        **({"sources": list(each.sources)} if each.sources else {}),
-        **({"tier": each.tier} if each.tier else {}),
+        **filled(each, "sources", "tier", "invalid_at"),
     }
-    return {**shown, "invalid_at": iso(each.invalid_at)} if each.invalid_at else shown
 
 
 _MOST_TYPES = 50
 _MOST_MEMBERS = 20  # of a community
 
 
-def queried(
-    starts: Sequence[Entity], others: Sequence[Entity], distance: Mapping[int, int], edges: Iterable[Edge]
-) -> Answer:
-    names = {each.key: each.name for each in (*starts, *others)}
+def queried(found: Queried) -> Answer:
+    names = {each.key: each.name for each in (*found.starts, *found.entities)}
     return {
-        "entities": [shown_entity(each) for each in starts],
-        "related": [{**shown_entity(each), "hops": distance[each.key]} for each in others],
-        "relations": [shown_edge(each, names) for each in edges],
+        "entities": [shown_entity(each) for each in found.starts],
+        "related": [{**shown_entity(each), "hops": found.walk.distance[each.key]} for each in found.entities],
+        "relations": [shown_edge(each, names) for each in found.walk.edges],
     }
 
 
 def status(result: GraphStatus) -> Answer:
     return {
-        "entities": result.entities,
-        "relations": result.relations,
-        "current_facts": result.current_facts,
-        "ended_facts": result.ended_facts,
-        "pinned": result.pinned,
-        "orphans": result.orphans,
-        "components": result.components,
-        "largest_component": result.largest_component,
+        **fields(result, "entities", "relations", "current_facts", "ended_facts", "pinned", "orphans"),
+        **fields(result, "components", "largest_component"),
         "density": round(result.density, 8),
         "by_type": _first(result.by_type),
         "by_relation": _first(result.by_relation),
@@ -187,12 +166,12 @@ def context(result: Briefing) -> Answer:
     }
 
 
-def built(batch: GraphBatch, outcome: Related | None) -> Answer:
+def built(result: Built) -> Answer:
+    batch, outcome = result.batch, result.outcome
     states = [each.state for each in outcome.relations] if outcome else []
-    met: Answer = secrets_met(outcome) if outcome else {}
     return {
         "dry_run": outcome is None,
-        "entities": [{"name": each.name, **({"type": each.type} if each.type else {})} for each in batch.entities],
+        "entities": [{"name": each.name, **filled(each, "type")} for each in batch.entities],
         "relations": [
             {"from": _name(each.subject), "relation": each.relation, "to": _name(each.object)}
             for each in batch.relations
@@ -200,38 +179,26 @@ def built(batch: GraphBatch, outcome: Related | None) -> Answer:
         "entities_created": len(outcome.entities_created) if outcome else 0,
         "relations_created": states.count("created"),
         "relations_strengthened": states.count("strengthened"),
-        **met,
+        **(secrets_met(outcome) if outcome else {}),
     }
 
 
 def exported(result: Exported) -> Answer:
     return {
-        "path": result.path,
-        "format": result.format,
-        "entities": result.entities,
-        "relations": result.relations,
+        **fields(result, "path", "format", "entities", "relations"),
         "bytes": result.size_bytes,
     }
 
 
 def imported(result: Imported) -> Answer:
     return {
-        "entities_created": result.entities_created,
-        "entities_known": result.entities_known,
-        "relations_created": result.relations_created,
-        "relations_known": result.relations_known,
+        **fields(result, "entities_created", "entities_known", "relations_created", "relations_known"),
         **secrets_met(result),
     }
 
 
 def shown_doubt(each: Doubt) -> dict[str, Any]:
-    return {
-        "kind": each.kind,
-        "why": each.why,
-        "ids": list(each.ids),
-        "names": list(each.names),
-        "score": round(each.score, 4),
-    }
+    return {**fields(each, "kind", "why", "ids", "names"), "score": round(each.score, 4)}
 
 
 def _histogram(counts: Sequence[int]) -> dict[str, int]:
@@ -274,7 +241,7 @@ def executed(receipt: Receipt, items: Iterable[PlanView]) -> Answer:
         "nodes_pruned": totals.entities,
         "edges_pruned": totals.relations,
         "details": [_detail(item, "deleted") for item in items if item.id not in left],
-        "skipped": [{"id": uid, "reason": reason} for uid, reason in receipt.skipped],
+        "skipped": skips(receipt.skipped),
         "message": moved_with_a_way_back(totals, receipt.id),
     }
 
@@ -282,14 +249,8 @@ def executed(receipt: Receipt, items: Iterable[PlanView]) -> Answer:
 def decayed(result: Decayed, *, dry_run: bool) -> Answer:
     return {
         "dry_run": dry_run,
-        "entities": result.entities,
-        "relations": result.relations,
-        "entities_below": result.entities_below,
-        "relations_below": result.relations_below,
-        "faded": [
-            {"id": fact.id, "name": fact.name, "type": fact.type, "base": fact.base, "current": round(fact.current, 4)}
-            for fact in result.faded
-        ],
+        **fields(result),
+        "faded": [{**fields(fact), "current": round(fact.current, 4)} for fact in result.faded],
     }
 
 
@@ -317,10 +278,7 @@ def merged(result: Merged, *, dry_run: bool) -> Answer:
 
 def suggested(doubts: Iterable[Doubt]) -> Answer:
     found = sorted((doubt for doubt in doubts if doubt.kind == "near_duplicate"), key=lambda doubt: -doubt.score)
-    shown = [
-        {"ids": list(doubt.ids), "names": list(doubt.names), "score": doubt.score, "why": doubt.why}
-        for doubt in found[:SHOWN]
-    ]
+    shown = [fields(doubt, "ids", "names", "score", "why") for doubt in found[:SHOWN]]
     pairs = f"{counted(len(found), 'pair')} of entities may be the same."
     return {"dry_run": True, "message": pairs if found else "No two entities look the same.", "suggestions": shown}
 
@@ -375,13 +333,13 @@ def _summary(found: WorkspaceBriefing) -> str:
 
 
 def _shown(each: Passage) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    return {
         "memory_id": each.memory_id,
         "text": clipped(" ".join(each.text.split()), _BEGINNING),
         "created_at": iso(each.created_at),
         "origin": each.origin.brief,
+        **filled(each, "tags", "pinned"),
     }
-    return {**shown, **({"tags": list(each.tags)} if each.tags else {}), **({"pinned": True} if each.pinned else {})}
 
 
 def _next_steps(found: WorkspaceBriefing) -> list[str]:

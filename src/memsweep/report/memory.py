@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import timedelta
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -13,14 +12,13 @@ from memsweep.errors import BadInput
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted, excerpt, listed
 from memsweep.model.times import iso
-from memsweep.report import Answer, limits
-from memsweep.report.counts import ItemCounts, amount
+from memsweep.report import Answer, ItemCounts, amount, fields, filled, limits
 from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
     from memsweep.model.care import Restored
     from memsweep.model.listing import ListedMemory, MemoryPage
-    from memsweep.model.memory import Memory, Remembered, Similar, Stats, Superseding, Workspace
+    from memsweep.model.memory import Memory, Remembered, Stats, Workspace
     from memsweep.model.plan import Plan, Receipt
     from memsweep.model.revision import EarlierText, Updated
     from memsweep.model.search import Hit, Page, Passage
@@ -72,8 +70,7 @@ class _Stored(Protocol):
 
 def secrets_met(result: _Stored) -> Answer:
     """The kinds that were redacted, and what was stored with a secret in it; nothing if there was none."""
-    said: Answer = {"redacted": list(result.redacted)} if result.redacted else {}
-    return {**said, "warnings": list(result.warnings)} if result.warnings else said
+    return filled(result, "redacted", "warnings")
 
 
 def in_sentences(answer: Mapping[str, Any]) -> list[str]:
@@ -95,22 +92,13 @@ _SHORTENED = "Some texts were shortened to fit: get_memory has a whole text, and
 
 
 def remembered(result: Remembered) -> Answer:
-    answer: Answer = {
-        "memory_id": result.memory_id,
-        "chunks_created": result.chunks_created,
-        "entities_created": result.entities_created,
-        "duplicate_of": result.duplicate_of,
+    similar = [{**fields(each, "memory_id", "kind", "text"), **filled(each, "differs")} for each in result.similar]
+    return {
+        **fields(result, "memory_id", "chunks_created", "entities_created", "duplicate_of"),
+        **filled(result, "supersedes"),
+        **({"similar": similar} if similar else {}),
+        **secrets_met(result),
     }
-    if result.supersedes:
-        answer["supersedes"] = list(result.supersedes)
-    if result.similar:
-        answer["similar"] = [_similar(each) for each in result.similar]
-    return {**answer, **secrets_met(result)}
-
-
-def _similar(each: Similar) -> dict[str, Any]:
-    shown: dict[str, Any] = {"memory_id": each.memory_id, "kind": each.kind, "text": each.text}
-    return {**shown, "differs": [list(place) for place in each.differs]} if each.differs else shown
 
 
 def found(page: Page, detail: Detail = "concise") -> Answer:
@@ -164,72 +152,38 @@ def memory_page(result: Memory, offset: int = 0) -> Answer:
 def memory(result: Memory) -> Answer:
     answer: Answer = {
         "memory_id": result.id,
-        "text": result.text,
-        "tags": list(result.tags),
-        "source": result.source,
-        "metadata": dict(result.metadata),
-        "created_at": iso(result.created_at),
-        "updated_at": iso(result.updated_at),
-        "last_seen_at": iso(result.last_seen_at),
-        "expires_at": iso(result.expires_at) if result.expires_at else None,
-        "thread_id": result.thread_id,
-        "stale": result.stale,
-        "pinned": result.pinned,
-        "version": result.version,
-        "chunk_count": result.chunk_count,
-        "entities": [{"name": thing.name, "type": thing.type} for thing in result.entities],
-        "origin": {name: value for name, value in asdict(result.origin).items() if value},
+        **fields(result, "text", "tags", "source", "metadata"),
+        **fields(result, "created_at", "updated_at", "last_seen_at", "expires_at"),
+        **fields(result, "thread_id", "stale", "pinned", "version", "chunk_count"),
+        "entities": [fields(thing, "name", "type") for thing in result.entities],
+        "origin": filled(result.origin),
     }
     if result.quarantine:
         answer["quarantine"] = f"Search leaves it out {result.quarantine}."
     if result.expired:
         answer["expired"] = f"It expired on {answer['expires_at']}: search and lists leave it out."
     if (code := result.code) is not None:
-        answer |= {"path": code.path, "file_path": code.file_path, "language": code.language, "lines": code.lines}
-        answer["verified_at"] = iso(code.verified_at) if code.verified_at else None
+        answer |= fields(code, "path", "file_path", "language", "lines", "verified_at")
     if result.revised_at is not None:
-        answer |= {"revisions": result.revisions, "revised_at": iso(result.revised_at)}
-    if result.supersedes:
-        answer["supersedes"] = _chain(result.supersedes)
-    if result.superseded_by:
-        answer["superseded_by"] = _chain(result.superseded_by)
-    return answer
-
-
-def _chain(links: Iterable[Superseding]) -> list[dict[str, str]]:
-    return [{"memory_id": link.memory_id, "at": iso(link.at)} for link in links]
+        answer |= fields(result, "revisions", "revised_at")
+    return answer | filled(result, "supersedes", "superseded_by")
 
 
 def stats(result: Stats, schedule: Mapping[str, Any] | None = None) -> Answer:
     """`schedule`: when background collection ran last and runs next, where there is any."""
     answer: Answer = {
-        "workspace_id": result.workspace_id,
-        "total_memories": result.total_memories,
-        "total_chunks": result.total_chunks,
-        "total_entities": result.total_entities,
-        "total_relations": result.total_relations,
-        "stale_memories": result.stale_memories,
-        "database_bytes": result.database_bytes,
-        "vector_bytes": result.vector_bytes,
-        "engine": result.engine,
+        **fields(result, "workspace_id", "total_memories", "total_chunks", "total_entities", "total_relations"),
+        **fields(result, "stale_memories", "database_bytes", "vector_bytes", "engine"),
         "model": result.model.name if result.model else None,
         "dimension": result.model.dimension if result.model else None,
-        "oldest": iso(result.oldest) if result.oldest else None,
-        "newest": iso(result.newest) if result.newest else None,
+        **fields(result, "oldest", "newest"),
+        **filled(result, "quarantined", "warnings"),
     }
-    if result.quarantined:
-        answer["quarantined"] = result.quarantined
-    if result.warnings:
-        answer["warnings"] = list(result.warnings)
     return {**answer, "schedule": dict(schedule)} if schedule else answer
 
 
 def workspace(result: Workspace, message: str = "") -> Answer:
-    answer: Answer = {
-        "workspace_id": result.id,
-        "description": result.description,
-        "created_at": iso(result.created_at),
-    }
+    answer = {"workspace_id": result.id, **fields(result, "description", "created_at")}
     return {**answer, "message": message} if message else answer
 
 
@@ -367,9 +321,7 @@ def _excerpt(text: str, words: Iterable[str], longest: int) -> str:
 def memory_list(page: MemoryPage) -> Answer:
     answer: Answer = {
         "memories": [_listed_memory(each) for each in page.memories],
-        "first": page.first,
-        "total": page.total,
-        "next_cursor": page.next_cursor,
+        **fields(page, "first", "total", "next_cursor"),
     }
     if page.damaged:
         answer["note"] = (
@@ -381,34 +333,24 @@ def memory_list(page: MemoryPage) -> Answer:
 def _listed_memory(each: ListedMemory) -> dict[str, Any]:
     shown: dict[str, Any] = {
         "memory_id": each.id,
-        "kind": each.kind,
-        "text": each.text,
+        **fields(each, "kind", "text"),
         "characters": each.length,
-        "tags": list(each.tags),
-        "source": each.source,
-        "created_at": iso(each.created_at),
+        **fields(each, "tags", "source", "created_at"),
         "origin": each.origin.brief,
     }
     if each.path is not None:
-        shown |= {"path": each.path, "language": each.language}
-    if each.expires_at is not None:
-        shown["expires_at"] = iso(each.expires_at)
-    if each.expired:
-        shown["expired"] = True
-    shown |= {name: True for name in ("stale", "pinned", "superseded") if getattr(each, name)}
+        shown |= fields(each, "path", "language")
+    shown |= filled(each, "expires_at", "expired", "stale", "pinned", "superseded")
     return {**shown, "quarantine": f"Search leaves it out {each.quarantine}."} if each.quarantine else shown
 
 
 def updated(result: Updated) -> Answer:
-    answer: Answer = {
-        "memory_id": result.memory_id,
-        "version": result.version,
-        "receipt_id": result.receipt_id,
+    return {
+        **fields(result, "memory_id", "version", "receipt_id"),
         "message": _updated(result),
+        **filled(result, "withdrawn"),
+        **secrets_met(result),
     }
-    if result.withdrawn:
-        answer["withdrawn"] = list(result.withdrawn)
-    return {**answer, **secrets_met(result)}
 
 
 def _updated(result: Updated) -> str:
@@ -421,17 +363,7 @@ def _updated(result: Updated) -> str:
 
 def earlier(memory_id: str, found: Sequence[EarlierText]) -> Answer:
     """Return the earlier texts of a memory, the newest first."""
-    shown = [
-        {
-            "until": iso(each.until),
-            "receipt_id": each.receipt_id,
-            "text": each.text,
-            "tags": list(each.tags),
-            "metadata": dict(each.metadata),
-        }
-        for each in found
-    ]
-    return {"memory_id": memory_id, "earlier": shown}
+    return {"memory_id": memory_id, "earlier": [fields(each) for each in found]}
 
 
 def released_fact(relation_id: str) -> Answer:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from memsweep.model.strategies import SECRETS
 from memsweep.model.text import counted
-from memsweep.report import memory
-from memsweep.report.counts import amount
+from memsweep.report import amount, memory, named
 from memsweep.secrets.find import redacted
 
 if TYPE_CHECKING:
@@ -52,9 +51,8 @@ def release_question(workspace_id: str, memory: Memory) -> str:
 
 
 def clear_question(stats: Stats) -> str:
-    found = {"memory": stats.total_memories, "entity": stats.total_entities, "relation": stats.total_relations}
-    plurals = {"memory": "memories", "entity": "entities", "relation": "relations"}
-    counts = ", ".join(counted(number, one, plurals[one]) for one, number in found.items())
+    found = {"memories": stats.total_memories, "entities": stats.total_entities, "relations": stats.total_relations}
+    counts = ", ".join(named(number, what) for what, number in found.items())
     where = f"workspace {stats.workspace_id!r} ({counts})"
     return f"Move everything in {where} that is not pinned to the trash? {_UNDOABLE}"
 

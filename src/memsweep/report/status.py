@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memsweep.model.plan import counts_of
 from memsweep.model.text import counted
 from memsweep.model.times import iso
-from memsweep.report import Answer
+from memsweep.report import Answer, as_json, fields, nonzero
 from memsweep.report.place import where
 
 if TYPE_CHECKING:
@@ -24,26 +24,10 @@ def status(found: ProjectStatus) -> Answer:
         "relations": stats.total_relations if stats else 0,
         "stale_memories": stats.stale_memories if stats else 0,
         "newest": iso(stats.newest) if stats and stats.newest else None,
-        "index": [
-            {"path": root.path, "files": root.files, "verified_at": iso(root.verified_at) if root.verified_at else None}
-            for root in found.roots
-        ],
+        "index": as_json(found.roots),
         "strategies": list(found.strategies),
         "would_take": counts_of(found.would_take),
-        "git_hooks": dict(found.git_hooks),
-        "hooks": [
-            {
-                "hook": each.hook,
-                "runs": each.runs,
-                "failures": each.failures,
-                "last_at": iso(each.last_at),
-                "median_ms": each.median_ms,
-                "slowest_ms": each.slowest_ms,
-            }
-            for each in found.hooks
-        ],
-        "deleted_by_clients": dict(found.deleted_by_clients),
-        "hooks_on": found.hooks_on,
+        **fields(found, "git_hooks", "hooks", "deleted_by_clients", "hooks_on"),
     }
 
 
@@ -81,13 +65,8 @@ def lines(found: ProjectStatus) -> list[str]:
 
 
 def _taken(found: ProjectStatus) -> str:
-    counts = {name: count for name, count in counts_of(found.would_take).items() if count and name != "chunks"}
-    by = ", ".join(found.strategies)
-    if not counts:
-        return f"would take nothing ({by})"
-    singular = {"memories": "memory", "entities": "entity", "relations": "relation", "segments": "segment"}
-    amounts = ", ".join(counted(count, singular[name], name) for name, count in counts.items())
-    return f"would take {amounts} ({by}); `memsweep prune` shows them"
+    amounts, by = ", ".join(nonzero(counts_of(found.would_take) | {"chunks": 0})), ", ".join(found.strategies)
+    return f"would take {amounts} ({by}); `memsweep prune` shows them" if amounts else f"would take nothing ({by})"
 
 
 def _ago(moment: datetime, now: datetime) -> str:

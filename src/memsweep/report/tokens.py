@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
-from memsweep.model.times import iso
 from memsweep.model.token import Token
-from memsweep.report import Answer
+from memsweep.report import Answer, fields
 
 
 def token(each: Token, now: datetime, secret: str = "") -> Answer:
@@ -16,9 +15,7 @@ def token(each: Token, now: datetime, secret: str = "") -> Answer:
         "workspaces": list(each.workspaces) or None,
         "read_only": each.read_only,
         "state": each.state(now),
-        "created_at": iso(each.created_at),
-        "expires_at": iso(each.expires_at) if each.expires_at else None,
-        "revoked_at": iso(each.revoked_at) if each.revoked_at else None,
+        **fields(each, "created_at", "expires_at", "revoked_at"),
     }
     return {**answer, "token": secret} if secret else answer
 

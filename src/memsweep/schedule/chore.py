@@ -14,7 +14,7 @@ from memsweep.collector.planner import CAP_FROM, CAP_SHARE, KINDS, over_cap
 from memsweep.errors import MemsweepError
 from memsweep.model.plan import Totals
 from memsweep.model.text import counted, listed
-from memsweep.report.counts import amount
+from memsweep.report import amount
 
 if TYPE_CHECKING:
     from memsweep.collector.collect import CollectorDependencies, Outlook

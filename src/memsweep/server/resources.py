@@ -59,10 +59,7 @@ def add_resources(server: MCPServer[Any], app: App) -> None:
         """Show what is known about an entity: facts that hold now, and what is next to it."""
 
         def shown() -> Answer:
-            found = app.memory(workspace_id).graph.related(unquote(entity))
-            return graph_report.neighbourhood(
-                found.start, found.entities, found.walk.distance, found.walk.edges, found.facts, found.contradictions
-            )
+            return graph_report.neighbourhood(app.memory(workspace_id).graph.related(unquote(entity)))
 
         return _as_json(shown)
 

@@ -182,8 +182,7 @@ def collector_tools(app: App) -> list[ToolRow]:
 
     def pin(id: str, pinned: bool = True, workspace_id: str = "") -> Answer:
         """Protect a memory or an entity from every collection, or stop protecting it."""
-        kind = app.memory(workspace_id).pin(id, pinned)
-        return {"id": id, "type": kind.capitalize(), "pinned": pinned}
+        return report.pinned(id, app.memory(workspace_id).pin(id, pinned), pinned=pinned)
 
     def release_asks(memory_id: str, workspace_id: str) -> AskedRemoval:
         memory = app.memory(workspace_id)

@@ -97,9 +97,7 @@ def graph_tools(app: App) -> list[ToolRow]:
     ) -> Answer:
         """Find what is connected to an entity (name or id) by current facts, nearest first."""
         found = app.memory(workspace_id).graph.related(entity, depth=depth, limit=limit, relation_types=relation_types)
-        return report.neighbourhood(
-            found.start, found.entities, found.walk.distance, found.walk.edges, found.facts, found.contradictions
-        )
+        return report.neighbourhood(found)
 
     def prune_asks(
         workspace_id: str,
@@ -186,8 +184,7 @@ def graph_tools(app: App) -> list[ToolRow]:
 
     def build_graph(text: str, options: Options = None, workspace_id: str = "") -> Answer:
         """Extract names and facts from a text by rules. A line `A (Type) -[RELATION]-> B (Type)` is read literally."""
-        result = app.memory(workspace_id).graph.build(text, options)
-        return report.built(result.batch, result.outcome)
+        return report.built(app.memory(workspace_id).graph.build(text, options))
 
     def graph_query(
         entities: list[str],
@@ -210,7 +207,7 @@ def graph_tools(app: App) -> list[ToolRow]:
             include_ended=include_ended,
             limit=limit,
         )
-        return report.queried(found.starts, found.entities, found.walk.distance, found.walk.edges)
+        return report.queried(found)
 
     def graph_status(workspace_id: str = "") -> Answer:
         """Counts by type, components, density, orphans, and how far facts have faded."""

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from memsweep.errors import BadInput
 from memsweep.model.plan import Preview, Receipt
 from memsweep.model.strategies import SECRETS
-from memsweep.report.counts import amount
+from memsweep.report import amount
 from memsweep.report.memory import places
 from memsweep.web.plan_sections import BY_NAME, OFFERED, Offered
 from memsweep.web.plan_view import PER_PAGE, plan_values

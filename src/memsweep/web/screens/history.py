@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from memsweep.model.plan import ReceiptDetails
 from memsweep.model.text import counted
-from memsweep.report.counts import amount
+from memsweep.report import amount
 from memsweep.web.events import EventLine, event_lines
 from memsweep.web.screen import Call, Screen
 from memsweep.web.words import day

@@ -10,7 +10,7 @@ from starlette.responses import Response
 from memsweep.errors import BadInput, Unconfirmed
 from memsweep.model.audit import Trashed
 from memsweep.model.plan import ReceiptDetails
-from memsweep.report.counts import amount
+from memsweep.report import amount
 from memsweep.web.screen import Call, Screen
 
 PER_PAGE = 12
