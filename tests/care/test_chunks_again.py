@@ -24,7 +24,7 @@ def lose_chunks(memory: Memory) -> None:
             for table in ("mention", "vector", "chunk"):
                 db.execute(f"delete from {table}")
         return
-    graph = store.graph._graph
+    graph = store._graph
     for query in ("MATCH (c:Chunk) DETACH DELETE c", "MATCH (e:Embedding) DELETE e"):
         graph.link.change(graph.name, query)
     store._vectors.forget(graph.meta()["generation"])

@@ -33,7 +33,7 @@ class Bookkeeper:
 
     def compare(self, app: App) -> None:
         """Nothing acknowledged is lost; the one thing that was under way is whole, and goes into the book."""
-        rows = app.engine.open("default").graph._graph.ask("MATCH (m:Memory) RETURN m.id, m.text")
+        rows = app.engine.open("default")._graph.ask("MATCH (m:Memory) RETURN m.id, m.text")
         there = dict(map(tuple, rows))
         what, which = self.asked
         unknown = {uid for uid, text in there.items() if what == "add" and text == which}

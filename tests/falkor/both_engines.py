@@ -90,7 +90,7 @@ class BothEngines:
     def align(self) -> None:
         """So that the entity of a split has the same key on both sides: its receipt, which comes first, takes a number
         as well in a graph."""
-        keys = self.falkor.store.graph._graph.meta()["keys"]  # type: ignore[attr-defined]
+        keys = self.falkor.store._graph.meta()["keys"]  # type: ignore[attr-defined]
         with store_files.open_file(self.place.file) as db, db:
             db.execute("delete from sqlite_sequence where name = 'entity'")
             db.execute("insert into sqlite_sequence values ('entity', ?)", (keys + 1,))
@@ -146,7 +146,7 @@ def graph_rows(engine: Engine) -> dict[str, list[str]]:
 
 def _graph(engine: Engine) -> GraphHandle:
     assert isinstance(engine, FalkorEngine)
-    return engine.open("default").graph._graph
+    return engine.open("default")._graph
 
 
 def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:

@@ -37,7 +37,7 @@ def write_second(root: Path) -> None:
 
 def files_of(engine: FalkorEngine) -> tuple[Files, int]:
     """Each file with its staleness and its pieces, and how many runs have come to their end."""
-    rows = reading.dump(engine.open("default").graph._graph)
+    rows = reading.dump(engine.open("default")._graph)
     path = {row["memory"]: row["path"] for row in rows["code_file"]}
     pieces: dict[int, list[str]] = {}
     for row in sorted(rows["chunk"], key=lambda row: (row["memory"], row["position"])):

@@ -23,7 +23,7 @@ def opened(url: str, tmp_path: Path, **variables: str) -> Iterator[App]:
 
 def texts(app: App, workspace: str = "") -> set[str]:
     store = app.engine.open(workspace or DEFAULT_WORKSPACE)
-    return {text for (text,) in store.graph._graph.ask("MATCH (m:Memory) RETURN m.text")}
+    return {text for (text,) in store._graph.ask("MATCH (m:Memory) RETURN m.text")}
 
 
 def end_leases(server: Server) -> None:

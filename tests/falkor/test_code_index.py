@@ -67,7 +67,7 @@ def known(rows: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
 
 def rows_of(app: App, home: Path) -> dict[str, Any]:
     if app.settings.store:
-        return known(reading.dump(app.engine.open("default").graph._graph))
+        return known(reading.dump(app.engine.open("default")._graph))
     with store_files.open_file(store_files.file_of(home)) as db:
         return known(portable.rows_of(db))
 

@@ -65,7 +65,7 @@ def graph(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GraphHandle]:
     home = Home("falkor", tmp_path_factory.mktemp("home"))  # a prefix of its own: a worker may come here twice
     engine = home.engine()
     engine.create("one", "", datetime.now(UTC))
-    yield engine.open("one").graph._graph  # type: ignore[attr-defined]
+    yield engine.open("one")._graph  # type: ignore[attr-defined]
     home.close()
 
 

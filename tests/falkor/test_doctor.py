@@ -19,7 +19,7 @@ pytestmark = pytest.mark.parametrize("engine_kind", ["falkor"])
 
 
 def graph_of(memory: Memory) -> GraphHandle:
-    return cast(GraphHandle, cast(Any, store_of(memory)).graph._graph)
+    return cast(GraphHandle, cast(Any, store_of(memory))._graph)
 
 
 def spoken_of(graph: GraphHandle, word: str) -> int:

@@ -37,7 +37,7 @@ def test_a_falkor_that_is_killed_in_the_middle_of_collections_loses_nothing_and_
         server.start()
         with opened(server.url, tmp_path) as app:
             if app.workspaces():
-                graph = app.engine.open("default").graph._graph
+                graph = app.engine.open("default")._graph
                 graph.link.write("DEL", f"{graph.name}:writer")  # the lease would end by itself
                 book.compare(app)
                 assert app.memory().care.doctor().findings == ()

@@ -22,6 +22,7 @@ from memsweep.graph.facts import GraphDependencies
 from memsweep.graph.merge import SplitRequest
 from memsweep.model.audit import AuditQuery
 from memsweep.model.decay import Rates
+from memsweep.model.graph import NamedEntities
 from memsweep.model.memory import NamedThing
 from memsweep.model.plan import Operation, Plan, Receipt
 from memsweep.model.strategies import QUICK, WITHOUT_QUESTION
@@ -250,8 +251,8 @@ def _rounded(decayed: Any) -> Any:
 
 
 def _listed(side: Side, part: str, now: datetime) -> list[tuple[str, int, int]]:
-    found = side.store.graph.entities(Rates(), now, part, None)
-    return sorted((each.id, each.mentions, each.relations) for each in found)
+    found = side.store.graph.named(NamedEntities(part), None, 0, Rates(), now)
+    return sorted((each.id, each.mentions, each.relations) for _, each in found)
 
 
 def _unordered(undone: Any) -> Any:

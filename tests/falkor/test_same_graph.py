@@ -15,7 +15,15 @@ from memsweep.graph.building import Named
 from memsweep.graph.carrying import dump, load
 from memsweep.graph.exchange import FORMS
 from memsweep.graph.facts import GraphDependencies
-from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphBatch, GraphDump, Imported, RelationDraft
+from memsweep.model.graph import (
+    ExportedEntity,
+    ExportedRelation,
+    GraphBatch,
+    GraphDump,
+    Imported,
+    NamedEntities,
+    RelationDraft,
+)
 from memsweep.model.ids import make_id
 from memsweep.model.memory import (
     EmbeddingModel,
@@ -209,7 +217,7 @@ def _without_keys(tools: GraphDependencies) -> Any:
     edges = [(ids[edge.subject], ids[edge.object], *edge[3:], edge.id) for edge in survey.edges]
     near = tools.store.edges_at(list(ids), None, tools.rates, now)
     sources = sorted((edge.id, sorted(edge.sources)) for edge in near)
-    listed = tools.store.entities(tools.rates, now, None, None)
+    listed = [each for _, each in tools.store.named(NamedEntities(), None, 0, tools.rates, now)]
     return entities, edges, sources, sorted((each.id, each.mentions, each.relations) for each in listed)
 
 

@@ -130,7 +130,7 @@ def _unordered(undone: Any) -> Any:
 
 def findable(pair: BothEngines) -> None:
     """Every segment of the graph has the names by which it is found, and none waits before the turn that is next."""
-    graph = pair.falkor.store.graph._graph  # type: ignore[attr-defined]
+    graph = pair.falkor.store._graph  # type: ignore[attr-defined]
     projects = {node["key"]: node for (node,) in graph.ask("MATCH (p:Project) RETURN properties(p)")}
     live, trashed = (
         [node for (node,) in graph.ask(f"MATCH (s:{label}) RETURN properties(s)")]

@@ -98,7 +98,7 @@ def test_the_lease_of_a_dead_writer_of_falkor_ends_by_itself(start: Start, tmp_p
     server = start()
     with opened(server.url, tmp_path) as app, server.client() as client:
         app.memory().remember("one")
-        graph = app.engine.open(DEFAULT_WORKSPACE).graph._graph
+        graph = app.engine.open(DEFAULT_WORKSPACE)._graph
         key = f"{graph.name}:writer"
         with graph.writing():
             assert 0 < client.pttl(key) <= 10_000
@@ -146,7 +146,7 @@ def test_a_promoted_replica_of_falkor_has_all_that_both_acknowledged(start: Star
                 app.memory().remember(f"replicated {number}")
             client.wait(1, 5000)
             store = app.engine.open(DEFAULT_WORKSPACE)
-            store.graph._graph.link.write("WAIT", 1, 5000)
+            store._graph.link.write("WAIT", 1, 5000)
             wait_for(lambda: _offset(primary) == _offset(replica))
     primary.kill()
     with replica.client() as client:

@@ -39,7 +39,7 @@ def trips(act: Callable[[], object], times: int) -> float:
 
 
 def graph_of(app: App) -> GraphHandle:
-    return app.engine.open("default").graph._graph  # type: ignore[attr-defined,no-any-return]
+    return app.engine.open("default")._graph  # type: ignore[attr-defined,no-any-return]
 
 
 def vectors_of(app: App) -> tuple[int, int]:

@@ -146,7 +146,7 @@ def test_a_client_of_falkor_follows_the_sentinel_to_the_new_primary(
 
 def _acknowledged(app: App) -> bool:
     """Has the replica all that was written?"""
-    graph = app.engine.open("default").graph._graph
+    graph = app.engine.open("default")._graph
     return bool(graph.link.write("WAIT", 1, 5000) >= 1)
 
 
@@ -226,7 +226,7 @@ def test_a_memory_whose_acknowledgement_from_falkor_is_lost_is_there_once(start:
         assert proxy.lost == 1
         assert texts(app) == {"before", "was it heard?"}
         with opened(url, tmp_path) as other:
-            graph = other.engine.open("default").graph._graph
+            graph = other.engine.open("default")._graph
             graph.link.write("DEL", f"{graph.name}:writer")  # the lease would end by itself
         assert app.memory().remember("was it heard?").duplicate_of is not None
         assert app.memory().stats().total_memories == 2

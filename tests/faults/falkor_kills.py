@@ -182,7 +182,7 @@ def _look(book: Bookkeeper, server: Server) -> None:
     with _opened(server.url) as app:
         assert app.workspaces() or not book.live, "the workspace is gone"
         if app.workspaces():
-            graph = app.engine.open("default").graph._graph
+            graph = app.engine.open("default")._graph
             graph.link.write("DEL", f"{graph.name}:writer")  # the lease would end by itself
             book.compare(app)
             findings = app.memory().care.doctor().findings
@@ -240,7 +240,7 @@ def _add_until(app: App, chance: random.Random, strike: Callable[[], None]) -> s
         while True:
             number += 1
             app.memory().remember(f"kept by both {number}", entities=["Ada"])
-            link = link or app.engine.open("default").graph._graph.link
+            link = link or app.engine.open("default")._graph.link
             if link.write("WAIT", 1, 5000) >= 1:
                 both.add(f"kept by both {number}")
     except StoreError:

@@ -84,7 +84,7 @@ def open_store(kind: str, spec: StoreSpec) -> Iterator[tuple[Side, Callable[[], 
                 engine.close()
     else:
         with both_engines(spec) as pair:
-            graph = pair.falkor.store.graph._graph  # type: ignore[attr-defined]
+            graph = pair.falkor.store._graph  # type: ignore[attr-defined]
             yield pair.falkor, lambda: reading.dump(graph)
 
 

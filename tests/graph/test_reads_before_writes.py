@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memsweep.store.sqlite.collector import SqliteChanges, SqliteCollector
-from memsweep.store.sqlite.graph import SqliteGraph
+from memsweep.store.sqlite.collector import SqliteChanges
+from memsweep.store.sqlite.store import SqliteStore
 from tests.faults.merges import run
 
 READS = {
@@ -24,7 +24,7 @@ READS = {
     "revisions": {"of_receipts", "of_items"},
     "records": {"page", "at", "aliases", "names_seen", "description"},
     "texts": {"model", "at", "page", "pieces", "since", "duplicate_of", "tombstoned"},
-    "tombstones": set(),
+    "tombstones": {"any", "among", "why_gone"},
     "segments": {"clashing", "unpinned", "held_by", "stashed_by", "summaries", "taken_since"},
     "entities": {"find", "at", "trashed_by", "live_named", "live_called", "mentioned_by"},
     "relations": {"at", "by_id", "touching", "current_at", "current_between", "trashed_by", "stated_by", "sources",
@@ -71,15 +71,14 @@ class WatchedPort:
 
 
 @contextmanager
-def watched(store: Any, seconds: float | None = None) -> Iterator[Watched]:
+def watched(store: Any, seconds: float | None = None, *, ahead: Any = ()) -> Iterator[Watched]:
     with store._pool.writing() as db:
         yield Watched(SqliteChanges(db))
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_undo_purge_and_merges_read_everything_before_they_write(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SqliteCollector, "changing", watched)
-    monkeypatch.setattr(SqliteGraph, "changing", watched)
+    monkeypatch.setattr(SqliteStore, "changing", watched)
     assert run(seed)["violations"] == []
 
 

@@ -101,3 +101,27 @@ def test_a_link_that_is_there_stays_and_one_without_ends_is_not_made(told: Memor
             gone.key: False,
         }
         assert [each.at for each in sorted(rows.find(Supersession, bin="any"))] == [5, 6]
+
+
+@on_every_engine
+def test_links_and_facts_are_handed_on_with_whose_they_are(told: Memory) -> None:
+    told.graph.relate("Ada", "BUILT", "Shop")
+    with rows_of(told) as rows:
+        by_name = {row.name: row.key for row in rows.find(EntityRow)}
+        chunk, other = (row.key for row in rows.find(ChunkRow))
+        versions = {row.key: row.version for row in rows.find(RelationRow)}
+        rows.put([OwnedMention(chunk, by_name["Shop"], None)], replace=False)
+        rows.drop(Mention, [(chunk, by_name["Ada"]), (other, by_name["Ada"])])
+        rows.put([OwnedMention(chunk, by_name["Ada"], 7), OwnedMention(other, by_name["Ada"], 8)], replace=False)
+    with rows_of(told) as rows:
+        rows.set(MentionLink, ("entity", "=", by_name["Ada"]), entity=by_name["Shop"])
+        rows.set(RelationRow, ("subject", "=", by_name["Ada"]), subject=by_name["Shop"])
+    with rows_of(told) as rows:
+        assert rows.find(Mention, ("entity", "=", by_name["Ada"]), bin="any") == []
+        owners = {each.chunk: each.origin for each in rows.find(OwnedMention, ("entity", "=", by_name["Shop"]))}
+        assert owners == {chunk: None, other: 8}  # what was there already stayed as it was
+        facts = rows.find(RelationRow)
+        assert {row.subject for row in facts} == {by_name["Shop"]}
+        assert {row.key: row.version for row in facts} == versions
+        (known,) = (row.key for row in facts if row.relation == "KNOWS")
+        assert len(rows.find(RelationSource, ("relation", "=", known), bin="any")) == 3

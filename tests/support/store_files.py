@@ -109,7 +109,7 @@ def tag(memory: Memory, memory_id: str, name: str) -> None:
         query(store.path, "update memory set tags = json_array(?) where uid = ?", name, memory_id)
         query(store.path, "insert into memory_tag select ?, id from memory where uid = ?", name, memory_id)
     else:
-        graph = store.graph._graph
+        graph = store._graph
         graph.link.change(graph.name, "MATCH (m:Memory {id: $id}) SET m.tags = [$tag]", id=memory_id, tag=name)
 
 

@@ -79,7 +79,7 @@ from memsweep.store.things.collected import TombstoneRow
 
 if TYPE_CHECKING:
     from memsweep.model.audit import Purged
-    from memsweep.store.ports.collector import Collector
+    from memsweep.store.collector import Collector
 
 
 Check = Callable[[Changes, Selection], None]

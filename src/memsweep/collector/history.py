@@ -22,8 +22,8 @@ from memsweep.store import plans
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from memsweep.store.collector import Collector
     from memsweep.store.items import Items
-    from memsweep.store.ports.collector import Collector
 
 
 # Why one thing is kept or is garbage: what must be seen for it is read, the rules judge, words are found.

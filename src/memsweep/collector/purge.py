@@ -18,7 +18,7 @@ from memsweep.store.paused import gc_paused
 if TYPE_CHECKING:
     from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.collector import Collector
+    from memsweep.store.collector import Collector
 
 
 # Purge: a merge that is freed is final, and the others lose nothing by it. Reads and decides first, writes last.

@@ -20,7 +20,7 @@ from memsweep.store.receipts import NewReceipt, ReceiptRow
 if TYPE_CHECKING:
     from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
-    from memsweep.store.ports.collector import Collector
+    from memsweep.store.collector import Collector
     from memsweep.store.windows import SummarySegment
 
 

@@ -56,7 +56,7 @@ _JOINED = ("weight", "evidence", "explicit", "created_at", "last_seen", "version
 def dump(store: Graph) -> GraphDump:
     """Return all that is stored of the live graph, in the order of names, which does not depend on the store."""
     with gc_paused():
-        return store.at_one_moment(_dump)
+        return store.at_one_moment(lambda reads: _dump(reads.rows))
 
 
 def load(tx: Changes, given: GraphDump, doing: Operation, new_id: Callable[[str], str], origin: int | None) -> Imported:

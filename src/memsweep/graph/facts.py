@@ -217,7 +217,8 @@ def entities(
     refuse_lone_surrogate(entity_type, "type")
     fitting(search or "", "search", _LONGEST_SEARCH)
     now = tools.clock()
-    found = tools.store.entities(tools.rates, now, search or None, entity_type or None)
+    asked = NamedEntities(name_key(search) if search else "", False, name_key(entity_type) if entity_type else "")
+    found = [each for _, each in tools.store.named(asked, None, 0, tools.rates, now)]
     held = tools.held(now).entities([entity.key for entity in found])
     found = [entity for entity in found if entity.key not in held]
     kept = sorted((entity for entity in found if entity.confidence >= min_confidence), key=SORTS[sort_by])
@@ -273,7 +274,7 @@ def decay(tools: GraphDependencies, node_threshold: float, edge_threshold: float
     """Return what every fact counts now. To store it twice or every night changes nothing: the base stays."""
     now = tools.clock()
     if not store:
-        entities, relations = tools.store.at_one_moment(lambda rows: faded_facts(rows, tools.rates, now))
+        entities, relations = tools.store.at_one_moment(lambda reads: faded_facts(reads.rows, tools.rates, now))
     else:
         with tools.store.changing() as tx:
             entities, relations = faded_facts(tx.rows, tools.rates, now)

@@ -75,7 +75,7 @@ def _actors(actor: str) -> list[tuple[Where, ...]]:
     """Return the conditions of which one must be met: somebody, or everybody who came through that door."""
     if not actor:
         return [()]
-    return [(("actor", "=", actor),), (("actor", ">=", f"{actor}:"), ("actor", "<", f"{actor};"))]
+    return [(("actor", "=", actor),), (("actor", "begins", f"{actor}:"),)]
 
 
 def _subjects(subject: str | None) -> list[tuple[Where, ...]]:

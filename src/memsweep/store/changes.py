@@ -37,6 +37,10 @@ class WorkspaceReads(Reads):
         self.receipts = Receipts(rows)
         self.revisions = Revisions(rows)
 
+    @abstractmethod
+    def matches(self, window: int, query: str, count: int) -> dict[int, float]:
+        """Return the places of the stashed segments of a window that match a query best, with their scores."""
+
 
 class Changes(WorkspaceReads):
     """A transaction under way. Leaving it without an error keeps all of it, with one nothing."""

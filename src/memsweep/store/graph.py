@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.model.columns import Bin, part
 from memsweep.model.contribution import Contribution, stands_alone
@@ -19,17 +18,19 @@ from memsweep.model.graph import (
     GraphSurvey,
     NamedEntities,
     edge_now,
+    edges_now,
     entity_now,
     unknown_entity,
 )
+from memsweep.model.graph_rows import Alias
 from memsweep.model.origin import Origin
 from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.text import name_key
-from memsweep.store.changes import Changes
 from memsweep.store.facts import at_either_end
 from memsweep.store.journals import Origins
+from memsweep.store.paused import gc_paused
 from memsweep.store.records import Entities
-from memsweep.store.rows import Rows, SumsBy, Values, Where, is_in
+from memsweep.store.rows import Find, Rows, SumsBy, Values, Where, is_in
 from memsweep.store.things.graph import (
     ENTITY,
     RELATION,
@@ -40,13 +41,29 @@ from memsweep.store.things.graph import (
 )
 from memsweep.store.things.memories import MemoryRow
 
-R = TypeVar("R")
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
+
 _STATING = ("state", "mention", "confirm", "see")
 
 
 class EntityBase(NamedTuple):
     """An entity as it is shown."""
 
+    key: int
+    id: str
+    name: str
+    type: str
+    confidence: float
+    last_seen: int
+    pinned: bool
+
+
+class NamedEntity(NamedTuple):
+    """The same, with the name and the type as they are compared."""
+
+    name_key: str
+    type_key: str
     key: int
     id: str
     name: str
@@ -86,45 +103,66 @@ class FactEnds(NamedTuple):
 
 
 part(EntityBase, ENTITY)
+part(NamedEntity, ENTITY)
 part(EdgeBase, RELATION)
 part(FactKind, RELATION)
 part(FactEnds, RELATION)
 
 
 class Graph:
-    """Reads of the graph. An engine adds what it alone can tell, or tells much faster."""
+    """Reads of the graph, each at one moment."""
 
-    @abstractmethod
-    def changing(self) -> AbstractContextManager[Changes]:
-        """Open a transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile."""
+    def __init__(self, store: Store) -> None:
+        self.reading, self.changing, self.at_one_moment = store.reading, store.changing, store.at_one_moment
 
-    @abstractmethod
-    def reading(self) -> AbstractContextManager[Rows]:
-        """Open rows to be read."""
-
-    @abstractmethod
-    def at_one_moment(self, read: Callable[[Rows], R]) -> R:
-        """Return what several reads found between which nobody wrote."""
-
-    @abstractmethod
     def survey(self, rates: Rates, now: datetime) -> GraphSurvey:
         """Return every live entity and relation, with what they count now, in the order of their making."""
+        every = (
+            Values(EntityRow, EntityBase._fields),
+            SumsBy(MentionLink, "entity", None),
+            Values(RelationRow, EdgeBase._fields),
+        )
+        with gc_paused():
+            entities, sums, edges = self.at_one_moment(lambda reads: reads.rows.ask(*every))
+            mentions = {key: number for key, number, _ in sums}
+            edges.sort()
+            return GraphSurvey(
+                tuple(entity_now((*row, mentions.get(row[0], 0), 0), rates, now) for row in sorted(entities)),
+                tuple(edges_now((row[1:] for row in edges), rates, now)),
+            )
 
-    @abstractmethod
-    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]: ...
-
-    @abstractmethod
     def named(
         self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
     ) -> list[tuple[tuple[str, str], Entity]]:
-        """Return entities after one, in the order of names and types, each with the two as they are compared."""
+        """Return entities after one, in the order of names and types, each with the two as they are compared.
 
-    @abstractmethod
-    def count_named(self, asked: NamedEntities) -> int: ...
+        What had such a name before it was merged is among them. Without a limit they are all of them.
+        """
+        wanted = (*_called(asked), *_of_type(asked))
+        order = ("name_key", "type_key")
+        pages = [Find(NamedEntity, (*wanted, *part), order=order, limit=limit) for part in _after(after)]
+        with self._rows() as rows:
+            *listed, merged = rows.ask(*pages, _once_named(asked))
+            others = [each for each in _merged_into(rows, merged, asked) if after is None or each[:2] > after]
+            found = sorted({each.key: each for page in (*listed, others) for each in page}.values())[: limit or None]
+            mentions, relations = _counts_of(rows, [each.key for each in found])
+        counted = [(*each[2:], mentions[each.key], relations[each.key]) for each in found]
+        return [(each[:2], entity_now(row, rates, now)) for each, row in zip(found, counted, strict=True)]
+
+    def count_named(self, asked: NamedEntities) -> int:
+        with self._rows() as rows:
+            number, merged = rows.ask(SumsBy(EntityRow, where=(*_called(asked), *_of_type(asked))), _once_named(asked))
+            others = _merged_into(rows, merged, asked)
+        return int(number[0][1]) + sum(not _is_called(each, asked) for each in others)
+
+    @contextmanager
+    def _rows(self) -> Iterator[Rows]:
+        with self.reading() as reads:
+            yield reads.rows
 
     def find(self, name_or_id: str) -> int:
         """Return the key of an entity by its id or its name, or raise `NotFound`."""
-        with self.reading() as rows:
+        with self._rows() as rows:
             found = Entities(rows).find(name_or_id)
         if found is None:
             raise unknown_entity(name_or_id)
@@ -132,16 +170,17 @@ class Graph:
 
     def known_names(self, names: Collection[str]) -> dict[str, str]:
         """Return those names that entities have, by the form under which they are compared, as they are written."""
-        with self.reading() as rows:
+        with self._rows() as rows:
             columns = ("last_seen", "key", "name_key", "name")
             (found,) = rows.ask(Values(EntityRow, columns, (("name_key", "in", names),)))
         return {key: name for _, _, key, name in sorted(found)}
 
     def fact_counts(self, key: int) -> tuple[int, list[FactCount]]:
         """Count the chunks that mention an entity, and its facts of each kind."""
-        with self.reading() as rows:
-            (mentions,) = rows.ask(SumsBy(MentionLink, "entity", [key]))
-            facts = at_either_end(rows, FactKind, [key])
+        with self._rows() as rows:
+            ends = [Find(FactKind, ((end, "=", key),), order=(), near="live") for end in _ENDS]
+            mentions, *found = rows.ask(SumsBy(MentionLink, "entity", [key]), *ends)
+        facts = sorted({fact.key: fact for listed in found for fact in listed}.values())
         names: dict[tuple[str, bool], str] = {}
         current, ended = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
         for fact in facts:
@@ -153,13 +192,13 @@ class Graph:
         return sum(number for _, number, _ in mentions), counts
 
     def entities_at(self, keys: Collection[int], rates: Rates, now: datetime) -> list[Entity]:
-        with self.reading() as rows:
+        with self._rows() as rows:
             return [entity_now((*row, 0, 0), rates, now) for row in rows.find(EntityBase, ("key", "in", keys))]
 
     def edges_at(self, keys: Collection[int], kinds: Collection[str] | None, rates: Rates, now: datetime) -> list[Edge]:
         """Return relations that begin or end at these entities, with what they weigh now."""
         wanted = is_in("relation_key", None if kinds is None else {name_key(kind) for kind in kinds})
-        with self.reading() as rows:
+        with self._rows() as rows:
             found = at_either_end(rows, EdgeBase, keys, *wanted)
             of: tuple[Where, ...] = (("relation", "in", [each.key for each in found]), ("memory.trash", "null", None))
             stated = Values(RelationSource, _SOURCE, of, "any")
@@ -170,13 +209,13 @@ class Graph:
 
     def origins(self) -> dict[int, Origin]:
         """Return every origin that is known, by key."""
-        with self.reading() as rows:
+        with self._rows() as rows:
             return Origins(rows).known()
 
     def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
         """Return who has stated live relations."""
         columns = ("key", "id", "origin", "created_at", "released_at")
-        with self.reading() as rows:
+        with self._rows() as rows:
             (facts,) = rows.ask(Values(RelationRow, columns, (("id", "in", ids),)))
             act: tuple[Where, ...] = (("act", "in", _STATING), ("trash", "null", None))
             (acts,) = rows.ask(_of(("relation", "origin"), Contribution, "relation", facts, where=act))
@@ -185,7 +224,7 @@ class Graph:
 
     def expired_facts(self, by: int) -> set[str]:
         """Return the ids of live relations that only memories state which have expired by a moment."""
-        with self.reading() as rows:
+        with self._rows() as rows:
             (gone,) = rows.ask(Values(MemoryRow, ("key",), (("expires_at", "<=", by),)))
             (stated,) = rows.ask(_of("relation", RelationSource, "memory", gone))
             (facts,) = rows.ask(_of(("key", "id", "explicit", "evidence"), RelationRow, "key", stated))
@@ -196,7 +235,7 @@ class Graph:
 
     def entity_provenance(self, keys: Collection[int]) -> list[EntityProvenance]:
         """Return who has made live entities, and what speaks of them."""
-        with self.reading() as rows:
+        with self._rows() as rows:
             made: tuple[Where, ...] = (("key", "in", keys), ("origin", ">", 0))
             (found,) = rows.ask(Values(EntityRow, ("key", "origin", "created_at"), made))
             known = {key for key, *_ in found}
@@ -213,7 +252,54 @@ class Graph:
         return with_mentions(((key, Provenance(*said), ids[key]) for key, *said in found), spoken)
 
 
+_ENDS = ("subject", "object")
 _SOURCE = ("relation", "memory", "memory.id")
+
+
+def _of_type(asked: NamedEntities) -> tuple[Where, ...]:
+    return (("type_key", "=", asked.type_key),) if asked.type_key else ()
+
+
+def _called(asked: NamedEntities) -> tuple[Where, ...]:
+    if not asked.search:
+        return ()
+    return (("name_key", "begins" if asked.is_prefix else "has", asked.search),)
+
+
+def _is_called(each: NamedEntity, asked: NamedEntities) -> bool:
+    return each.name_key.startswith(asked.search) if asked.is_prefix else asked.search in each.name_key
+
+
+def _after(after: tuple[str, str] | None) -> list[tuple[Where, ...]]:
+    """Return the conditions of which one is met by what comes after a name and a type."""
+    if after is None:
+        return [()]
+    name, kind = after
+    return [(("name_key", "=", name), ("type_key", ">", kind)), (("name_key", ">", name),)]
+
+
+def _once_named(asked: NamedEntities) -> Values:
+    """Return the read of the entities that had such a name before they were merged."""
+    where = _called(asked) or (("name_key", "in", ()),)
+    return Values(Alias, ("entity",), where, distinct=True)
+
+
+def _merged_into(rows: Rows, merged: Iterable[Any], asked: NamedEntities) -> list[NamedEntity]:
+    return rows.find(NamedEntity, ("key", "in", {key for (key,) in merged}), *_of_type(asked))
+
+
+def _counts_of(rows: Rows, keys: Collection[int]) -> tuple[Counter[int], Counter[int]]:
+    """Return how often live pieces mention entities, and how many relations these have: one with itself counts once."""
+    within: tuple[Where, ...] = (("subject", "in", keys), ("object", "in", keys))
+    mentioned, begin, end, between = rows.ask(
+        SumsBy(MentionLink, "entity", keys),
+        SumsBy(RelationRow, "subject", keys),
+        SumsBy(RelationRow, "object", keys),
+        Values(RelationRow, _ENDS, within),
+    )
+    mentions = Counter({key: number for key, number, _ in mentioned})
+    relations = Counter({key: number for key, number, _ in begin}) + Counter({key: number for key, number, _ in end})
+    return mentions, relations - Counter(subject for subject, other in between if subject == other)
 
 
 def _of(

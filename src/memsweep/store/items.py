@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from memsweep.model.columns import Bin, part
@@ -13,7 +13,7 @@ from memsweep.model.ids import findable
 from memsweep.model.likeness import WordGroups
 from memsweep.model.memory import CODE_SOURCE, last_seen
 from memsweep.model.plan import Kind, Survey
-from memsweep.store.rows import Find, Rows, Show, SumsBy, Values, Where
+from memsweep.store.rows import Find, Read, Rows, Show, SumsBy, Values, Where
 from memsweep.store.things.code import CODE_FILE, CODE_ROOT, CODE_SCOPE
 from memsweep.store.things.collected import SavedReceipt
 from memsweep.store.things.graph import EntityRow, MentionLink, RelationRow, RelationSource
@@ -89,7 +89,6 @@ _SEEN = View(
     },
     (MEMORY,),
 )
-_EXPLAINED = ("id", "relation", "created_at", "subject.id", "object.id", "subject.name", "object.name")
 
 
 class Items(ABC):
@@ -127,38 +126,14 @@ class Items(ABC):
         return None
 
     def describe(self, wanted: Keys) -> dict[tuple[Kind, int], Described]:
+        reads = {kind: _describing(kind, keys) for kind, keys in wanted.items()}
+        answers = iter(self._rows.ask(*(read for each in reads.values() for read in each)))
         found: dict[tuple[Kind, int], Described] = {}
-        for kind, keys in wanted.items():
-            if kind == "memory":
-                rows = self._described_memories(keys)
-            elif kind == "chunk":
-                read = ((key, uid, text) for key, uid, text in self._of(ChunkRow, ("key", "id", "text"), keys, "any"))
-                rows = [(key, Described(uid, text[:_NAME_CHARACTERS], None, len(text))) for key, uid, text in read]
-            elif kind == "entity":
-                named = self._of(EntityRow, ("key", "id", "name", "created_at", "type"), keys, "any")
-                rows = [(key, Described(uid, name, made, type=of)) for key, uid, name, made, of in named]
-            else:
-                facts = self._of(RelationRow, ("key", *_EXPLAINED), keys, "any")
-                rows = [
-                    (key, Described(uid, name, made, ends=(ends[0], ends[1]), end_names=(ends[2], ends[3])))
-                    for key, uid, name, made, *ends in facts
-                ]
-            found |= {(kind, key): each for key, each in rows}
+        for kind, asked in reads.items():
+            rows, *totals = (next(answers) for _ in asked)
+            said = _described_memories(rows, *totals) if totals else map(_DESCRIBED_AS[kind], rows)
+            found |= {(kind, key): each for key, each in said}
         return found
-
-    def _described_memories(self, keys: Collection[int]) -> list[tuple[int, Described]]:
-        bins: tuple[Bin, ...] = ("live", "trash")
-        counted = (SumsBy(ChunkRow, "memory", keys, bin=bin) for bin in bins)
-        rows, *totals = self._rows.ask(Show(_DESCRIBED, (("key", "in", keys),), "any"), *counted)
-        live, trashed = ({key: number for key, number, _ in each} for each in totals)
-        said = (
-            (row, (live if row["trash"] is None else trashed).get(row["key"], 0), row["text"][:_NAME_CHARACTERS])
-            for row in rows
-        )
-        return [
-            (row["key"], Described(row["id"], name, row["created_at"], row["length"], row["root"], row["path"], chunks))
-            for row, chunks, name in said
-        ]
 
     def texts(self, memories: Collection[int]) -> dict[int, str]:
         """Return the texts of those that are live."""
@@ -264,6 +239,51 @@ class Items(ABC):
         return [[*map(tuple, found)] for found in self._rows.ask(*reads)]
 
 
+def _describing(kind: Kind, keys: Collection[int]) -> list[Read]:
+    where: tuple[Where, ...] = (("key", "in", keys),)
+    if kind != "memory":
+        return [Values(ROWS[kind], _TOLD[kind], where, "any")]
+    bins: tuple[Bin, ...] = ("live", "trash")
+    return [Show(_DESCRIBED, where, "any"), *(SumsBy(ChunkRow, "memory", keys, bin=bin) for bin in bins)]
+
+
+def _described_memories(rows: Iterable[Any], *totals: Iterable[Any]) -> Iterator[tuple[int, Described]]:
+    live, trashed = ({key: number for key, number, _ in each} for each in totals)
+    for row in rows:
+        name, chunks = row["text"][:_NAME_CHARACTERS], (live if row["trash"] is None else trashed).get(row["key"], 0)
+        yield (
+            row["key"],
+            Described(row["id"], name, row["created_at"], row["length"], row["root"], row["path"], chunks),
+        )
+
+
+def _described_text(row: Sequence[Any]) -> tuple[int, Described]:
+    key, uid, text = row
+    return key, Described(uid, text[:_NAME_CHARACTERS], None, len(text))
+
+
+def _described_entity(row: Sequence[Any]) -> tuple[int, Described]:
+    key, uid, name, made, of = row
+    return key, Described(uid, name, made, type=of)
+
+
+def _described_fact(row: Sequence[Any]) -> tuple[int, Described]:
+    key, uid, name, made, *ends = row
+    return key, Described(uid, name, made, ends=(ends[0], ends[1]), end_names=(ends[2], ends[3]))
+
+
+_TOLD: Mapping[Kind, tuple[str, ...]] = {
+    "chunk": ("key", "id", "text"),
+    "segment": ("key", "id", "text"),
+    "entity": ("key", "id", "name", "created_at", "type"),
+    "relation": ("key", "id", "relation", "created_at", "subject.id", "object.id", "subject.name", "object.name"),
+}
+_DESCRIBED_AS: Mapping[Kind, Callable[[Sequence[Any]], tuple[int, Described]]] = {
+    "chunk": _described_text,
+    "segment": _described_text,
+    "entity": _described_entity,
+    "relation": _described_fact,
+}
 _EVERY_ENTITY = {"graph", "relations"}
 _UNMENTIONED = "unmentioned graph"
 

@@ -2,53 +2,69 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import datetime
-from pathlib import Path
-from typing import Protocol
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from memsweep.errors import StoreCorrupt
-from memsweep.model.care import Compaction, Finding, Restored, RestoreRequest, Seal
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.search import Candidates, FactWords, FileWords, Filters, Place, Statement
-from memsweep.store.code_files import CodeFiles
-from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.graph import Graph
-from memsweep.store.ports.collector import Collector
-from memsweep.store.ports.overview import Overview
-from memsweep.store.rows import RowReads
-from memsweep.store.windows import Windows
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from memsweep.errors import StoreCorrupt
+    from memsweep.model.care import Compaction, Finding, Restored, RestoreRequest, Seal
+    from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats
+    from memsweep.model.search import Candidates, FactWords, FileWords, Filters, Place, Statement
+    from memsweep.store.changes import Changes, WorkspaceReads
+    from memsweep.store.code_files import CodeFiles
+    from memsweep.store.collector import Collector
+    from memsweep.store.copy_progress import CopyProgress
+    from memsweep.store.graph import Graph
+    from memsweep.store.ports.overview import Overview
+    from memsweep.store.rows import Read, RowReads
+    from memsweep.store.windows import Windows
+
+R = TypeVar("R")
 
 
-class Store(Protocol):
+class Store(ABC):
     """One workspace. Every write is one transaction; every read sees no trash."""
 
-    @property
-    def workspace_id(self) -> str: ...
+    workspace_id: str
 
+    @abstractmethod
     def change_number(self) -> str:
         """Another text after every transaction that changes something, whoever made it; one cheap read."""
 
+    @abstractmethod
     def revision(self) -> str:
         """Another text whenever what can be found has changed."""
 
-    @property
+    @cached_property
+    @abstractmethod
     def rows(self) -> RowReads: ...
 
+    @abstractmethod
     def model(self) -> EmbeddingModel | None:
         """The model of this workspace's vectors, or None before the first one."""
 
+    @abstractmethod
     def touch_existing(
         self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
     ) -> str | None:
         """If the same text is known in the same thread: mark it seen, unite its tags, return its id."""
 
+    @abstractmethod
     def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
         """Write a memory with all that belongs to it, or touch the one with the same text and add the rest to it."""
 
+    @abstractmethod
     def memory(self, memory_id: str) -> Memory | None: ...
 
+    @abstractmethod
     def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
         """Note when memories were read, if that was later than what is known; False if somebody writes just now.
 
@@ -56,44 +72,86 @@ class Store(Protocol):
         nothing happens.
         """
 
+    @abstractmethod
     def stats(self) -> Stats: ...
 
+    @abstractmethod
     def candidates(self, query: str, vector: bytes, filters: Filters, depth: int) -> Candidates:
         """The `depth` best chunks by words and by meaning, each with both scores; an engine may hand in more."""
 
+    @abstractmethod
     def chunks(
         self, filters: Filters, *, at: Collection[Place] | None = None, limit: int = 0
     ) -> dict[int, Place | None]:
         """Return the live chunks that pass, by key with their places: those at some places, or the newest, in order."""
 
+    @abstractmethod
     def file_words(self, query: str, most: int) -> FileWords:
         """The rarest words of a query in live files of code: as many of them as stand in `most` chunks in all."""
 
+    @abstractmethod
     def statements_about(self, asked: FactWords, *, ended: bool, expired_by: int | None, limit: int) -> list[Statement]:
         """Facts of which an end or the relation is asked for: those first of which most parts are, then the newest.
 
         What only code says is left out: it is found as code; so is what only memories say that had expired by a moment.
         `ended`: facts that hold no more are wanted, too."""
 
-    @property
+    @cached_property
+    @abstractmethod
     def code(self) -> CodeFiles: ...
 
-    @property
-    def collector(self) -> Collector: ...
-
-    @property
-    def windows(self) -> Windows: ...
-
-    @property
-    def graph(self) -> Graph: ...
-
-    @property
+    @cached_property
+    @abstractmethod
     def overview(self) -> Overview: ...
 
-    @property
+    @cached_property
+    @abstractmethod
     def keeper(self) -> Keeper: ...
 
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[WorkspaceReads]:
+        """Open the workspace to be read."""
+
+    @abstractmethod
+    def changing(self, seconds: float | None = None, *, ahead: Sequence[Read] = ()) -> AbstractContextManager[Changes]:
+        """Open a transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile.
+
+        It is given up after so many `seconds`. What it asks first can be asked `ahead`, which saves a round trip.
+        """
+
+    @abstractmethod
+    def at_one_moment(self, read: Callable[[WorkspaceReads], R]) -> R:
+        """Return what several reads found between which nobody wrote."""
+
+    @abstractmethod
+    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
+        """Remove what a transaction freed (if it did) from wherever else it is; an error says first what was `done`.
+
+        Answers where something of it may still be, in words.
+        """
+
+    @abstractmethod
     def close(self) -> None: ...
+
+    # Most commands need one feature or none, and importing the others would take longer than the command.
+
+    @cached_property
+    def collector(self) -> Collector:
+        from memsweep.store.collector import Collector
+
+        return Collector(self)
+
+    @cached_property
+    def graph(self) -> Graph:
+        from memsweep.store.graph import Graph
+
+        return Graph(self)
+
+    @cached_property
+    def windows(self) -> Windows:
+        from memsweep.store.windows import Windows
+
+        return Windows(self)
 
 
 Embed = Callable[[Sequence[str]], list[bytes]]

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from memsweep.store.views import View
 
 R = TypeVar("R")
-Op = Literal["=", "<>", "in", "<", "<=", ">", ">=", "within", "has", "lacks", "null", "known"]
+Op = Literal["=", "<>", "in", "<", "<=", ">", ">=", "within", "has", "lacks", "begins", "null", "known", "lost"]
 Where = tuple[str, Op, Any]
 """A column, how it is compared, and with what: a value, a set of values for `in`, or a `range` for `within`.
 
-A text `has` or `lacks` another one."""
+A text `has`, `lacks` or `begins` with another one. What something is a part of may be `lost`."""
 Shape = tuple[tuple[str, Op], ...]
 """The same without the values: what a statement is made of."""
 
@@ -57,16 +57,17 @@ class Values(NamedTuple):
 
 
 class SumsBy(NamedTuple):
-    """By a column with one of some keys: the key, how many rows, and how many letters a column of them has.
+    """By a column with one of some keys, or any: the key, how many rows, and how many letters a column of them has.
 
-    Without a column all rows at once, under no key.
+    Without a column all rows at once that meet the conditions, under no key.
     """
 
     row: Any
     by: str = ""
-    keys: Collection[int] = ()
+    keys: Collection[int] | None = ()
     letters: str = ""
     bin: Bin = "live"
+    where: tuple[Where, ...] = ()
 
 
 class Show(NamedTuple):

@@ -7,18 +7,24 @@ mentions, statements.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
 
+from memsweep.model.audit import Trashed
+from memsweep.model.columns import part
 from memsweep.model.contribution import Contribution
 from memsweep.model.graph_rows import Alias
-from memsweep.model.ids import findable
+from memsweep.model.ids import ItemKind, findable
 from memsweep.model.plan import Selection
-from memsweep.model.revision import MemoryAct
-from memsweep.store.rows import Find, Rows, Values, Where
-from memsweep.store.things.collected import PlanItemRow, PlanRow
+from memsweep.model.revision import MemoryAct, Revision
+from memsweep.store.items import Described, Items
+from memsweep.store.rows import Find, RowReads, Rows, Values, Where
+from memsweep.store.things.collected import RECEIPT, PlanItemRow, PlanRow
 from memsweep.store.things.graph import EntityRow, MentionLink, NameSeen, RelationRow
 from memsweep.store.things.memories import ChunkRow, MemoryRow, ThreadRow
+from memsweep.store.things.windows import SegmentRow
 
 
 class Clash(NamedTuple):
@@ -45,6 +51,17 @@ class Clashes(NamedTuple):
     """Those whose text a live memory of the same thread has; code is known by its file."""
 
 
+class ReceiptOf(NamedTuple):
+    """What the list of the trash shows of a receipt."""
+
+    key: int
+    id: str
+    plan_id: str | None
+    strategy: str
+    created_at: datetime
+
+
+part(ReceiptOf, RECEIPT)
 _KINDS = (MemoryRow, ChunkRow, EntityRow, RelationRow)
 _FOUND = (("memory", MemoryRow), ("entity", EntityRow), ("relation", RelationRow))
 
@@ -158,3 +175,75 @@ class Trash:
         """Return names that are only counted yet, and were seen in some chunks."""
         seen = self._rows.ask(Find(NameSeen, order=()))[0] if chunks else []
         return [each for each in seen if any(key in chunks for key in each.chunks)]
+
+
+class _Waiting(NamedTuple):
+    kind: str
+    key: int
+    receipt: int
+
+
+_LISTED: Mapping[ItemKind, tuple[type[Any], tuple[Where, ...]]] = {
+    "memory": (MemoryRow, ()),
+    "entity": (EntityRow, ()),
+    "chunk": (ChunkRow, (("memory", "lost", None),)),
+    "segment": (SegmentRow, ()),
+}
+_REVISED = ("memory", "entity", "relation", "segment")
+
+
+def trashed(
+    rows: RowReads, items: Items, limit: int, offset: int, receipt_id: str | None = None
+) -> tuple[list[Trashed], int]:
+    """Return a page of the trash, the last first, or of what one receipt has there; and how much there is."""
+    waiting = _waiting(rows)
+    receipts = {each.key: each for each in rows.find(ReceiptOf, ("key", "in", {each.receipt for each in waiting}))}
+    if receipt_id is not None:
+        receipts = {key: each for key, each in receipts.items() if each.id == findable(receipt_id)}
+    there = sorted((each for each in waiting if each.receipt in receipts), key=lambda each: each.key)
+    there.sort(key=lambda each: (receipts[each.receipt].created_at, each.kind), reverse=True)
+    return _shown(rows, items, there[offset : offset + limit], receipts), len(there)
+
+
+def _waiting(rows: RowReads) -> list[_Waiting]:
+    """Return all that is listed: no chunk beside its memory, and no fact beside an end that went with it."""
+    kept = [Values(row, ("key", "trash"), where, "trash") for row, where in _LISTED.values()]
+    facts = Values(RelationRow, ("key", "trash", "subject.trash", "object.trash"), (), "trash")
+    revised = Values(Revision, ("key", "receipt"), (("kind", "in", _REVISED),))
+    *found, relations, revisions = rows.ask(*kept, facts, revised)
+    return [
+        *(_Waiting(kind, *row) for kind, answer in zip(_LISTED, found, strict=True) for row in answer),
+        *(_Waiting("relation", key, trash) for key, trash, *ends in relations if trash not in ends),
+        *(_Waiting("revision", *row) for row in revisions),
+    ]
+
+
+def _shown(rows: RowReads, items: Items, page: Sequence[_Waiting], receipts: Mapping[int, ReceiptOf]) -> list[Trashed]:
+    keys: dict[Any, set[int]] = defaultdict(set)
+    for each in page:
+        keys[each.kind].add(each.key)
+    (revised,) = rows.ask(Find(Revision, (("key", "in", keys.pop("revision", ())),)))
+    described: dict[Any, Described] = {**items.describe(keys)}
+    described |= {("revision", each.key): Described(each.before["id"], each.kind) for each in revised}
+    reasons = _reasons(rows, page, {receipts[each.receipt] for each in page})
+    found = []
+    for each in page:
+        said, by = described.get((each.kind, each.key)), receipts[each.receipt]
+        if said is not None:
+            why = reasons.get((by.key, each.kind, each.key), by.strategy)
+            found.append(
+                Trashed(each.kind, said.id, said.name, by.id, by.strategy, why, by.created_at, said.path or "")
+            )
+    return found
+
+
+def _reasons(
+    rows: RowReads, page: Collection[_Waiting], receipts: Collection[ReceiptOf]
+) -> dict[tuple[int, str, int], str]:
+    """Return why plans named items, by the receipt, the kind and the key."""
+    used = {each.plan_id: each.key for each in receipts if each.plan_id is not None}
+    (plans,) = rows.ask(Values(PlanRow, ("key", "id"), (("id", "in", used),)))
+    by = {plan: used[uid] for plan, uid in plans}
+    where: tuple[Where, ...] = (("key", "in", {each.key for each in page}), ("plan", "in", by))
+    (found,) = rows.ask(Values(PlanItemRow, ("plan", "kind", "key", "reason"), where))
+    return {(by[plan], kind, key): reason for plan, kind, key, reason in found}

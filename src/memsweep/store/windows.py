@@ -7,13 +7,12 @@ and turns, a few at a time.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from datetime import datetime
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.errors import BadInput
 from memsweep.model.columns import part
@@ -22,16 +21,18 @@ from memsweep.model.segment import ContextSegment, Generation
 from memsweep.model.stored import expect, expect_or_null
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import StoredSegment, WindowRow, WindowState
-from memsweep.store.items import Items
 from memsweep.store.journals import Origins, asked_for
 from memsweep.store.plans import CONTEXT, Reads
-from memsweep.store.receipts import Plans
 from memsweep.store.refusals import unknown_window
 from memsweep.store.rows import Find, Rows, Values, Where
 from memsweep.store.texts import tombstoned
 from memsweep.store.things.collected import AuditRow, SavedReceipt
 from memsweep.store.things.memories import OriginRow
 from memsweep.store.things.windows import PROJECT, SEGMENT, SEGMENT_LINK, SegmentLink, SegmentRow, WindowHead
+
+if TYPE_CHECKING:
+    from memsweep.store.changes import WorkspaceReads
+    from memsweep.store.protocol import Store
 
 OriginOf = Callable[[ContextSegment], Origin]
 _STATE = ("tokens", "segments", "stashed", "changes", "full_from", "counted_by", "config", "focus")
@@ -40,15 +41,6 @@ _ACTIVE: Where = ("stash", "null", None)
 _LEAST_WIDTH = 64
 _WIDER = 4
 _LONGEST_INDEXED = 500
-
-
-class WindowParts(NamedTuple):
-    """The parts that an engine gives to a window under way."""
-
-    rows: Rows
-    items: Items
-    matches: Callable[[int, str, int], dict[int, float]]
-    """Of a window, by its key, the places of the stashed segments that match a query best, with their scores."""
 
 
 class Referrer(NamedTuple):
@@ -85,29 +77,24 @@ part(LinkSource, SEGMENT_LINK)
 part(WindowCounts, PROJECT)
 
 
-class Windows(ABC):
+class Windows:
     """The context windows of a workspace."""
 
-    @abstractmethod
-    def _read(self) -> AbstractContextManager[WindowParts]:
-        """Return the parts at one moment."""
-
-    @abstractmethod
-    def _change(self, *ahead: Find) -> AbstractContextManager[WindowParts]:
-        """Return the parts in a transaction, which will ask this first."""
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
     def windows(self) -> list[WindowRow]:
         """Return the windows with segments, active or stashed, by name."""
-        with self._read() as parts:
-            (found,) = parts.rows.ask(Values(WindowHead, ("id", "tokens", "segments", "stashed", "counted_by")))
+        with self._store.reading() as reads:
+            (found,) = reads.rows.ask(Values(WindowHead, ("id", "tokens", "segments", "stashed", "counted_by")))
         rows = (WindowRow(*each) for each in found)
         return sorted(row for row in rows if row.segments + row.stashed > 0)
 
     @contextmanager
     def reading(self, window_id: str) -> Iterator[OpenWindow]:
         """Open a window as it is at one moment, or raise `NotFound`."""
-        with self._read() as parts:
-            yield OpenWindow(parts, _head(parts.rows, _named(window_id)))
+        with self._store.reading() as reads:
+            yield OpenWindow(reads, _head(reads.rows, _named(window_id)))
 
     @contextmanager
     def writing(
@@ -115,8 +102,8 @@ class Windows(ABC):
     ) -> Iterator[OpenWindow]:
         """Open a window to change, or raise `NotFound` unless it may be made; what is added comes from `origin`."""
         wanted = _named(window_id)
-        with self._change(wanted, *asked_for(origin)) as parts:
-            window = OpenWindow(parts, _head(parts.rows, wanted, create_at), origin)
+        with self._store.changing(ahead=(wanted, *asked_for(origin))) as tx:
+            window = OpenWindow(tx, _head(tx.rows, wanted, create_at), origin)
             yield window
             window.save()
 
@@ -140,22 +127,22 @@ def _head(rows: Rows, wanted: Find, create_at: datetime | None = None) -> Window
 class OpenWindow(Reads):
     """One context window inside a transaction. Lists are in session order; the state is saved at the end."""
 
-    def __init__(self, parts: WindowParts, head: WindowHead, origin: Origin = UNKNOWN) -> None:
+    def __init__(self, reads: WorkspaceReads, head: WindowHead, origin: Origin = UNKNOWN) -> None:
         self.project_id, self._key = head.id, head.key
-        self.items, self.plans = parts.items, Plans(parts.rows)
+        self.items, self.plans = reads.items, reads.plans
         self.state = WindowState(*(getattr(head, name) for name in _STATE))
-        self._parts, self._origin = parts, origin
-        self._origins = Origins(parts.rows)
+        self._reads, self._origin = reads, origin
+        self._origins = Origins(reads.rows)
         self._clocks = {name: getattr(head, name) or 0 for name in _CLOCKS}
         self._stored_places, self._stored_turns = head.places, head.turns
-        self._segments = LoadedSegments(parts.rows, head.key, is_whole=head.places == 0)
+        self._segments = LoadedSegments(reads.rows, head.key, is_whole=head.places == 0)
 
     def save(self) -> None:
         """Write what has changed."""
         # What is made comes first: a graph takes long to set something on a node when others are new.
         self._segments.save_new()
         said = [*(getattr(self.state, name) for name in _STATE), *self._clocks.values()]
-        self._parts.rows.change(WindowHead, (*_STATE, *_CLOCKS), {self._key: said})
+        self._reads.rows.change(WindowHead, (*_STATE, *_CLOCKS), {self._key: said})
         self._segments.save_changed()
 
     def active(self) -> list[StoredSegment]:
@@ -172,7 +159,7 @@ class OpenWindow(Reads):
     def origins(self, segment_ids: Iterable[str]) -> dict[str, Origin]:
         """Return where the active and stashed segments of these ids came from."""
         keys = {row.id: row.origin for row in self._segments.named({*segment_ids})}
-        found = self._parts.rows.find(OriginRow, ("key", "in", {key for key in keys.values() if key is not None}))
+        found = self._reads.rows.find(OriginRow, ("key", "in", {key for key in keys.values() if key is not None}))
         known = {key: stored_origin(*said) for *said, key in found}
         return {uid: known.get(key, UNKNOWN) if key is not None else UNKNOWN for uid, key in keys.items()}
 
@@ -182,7 +169,7 @@ class OpenWindow(Reads):
 
     def tombstoned(self, texts: Sequence[str]) -> set[str]:
         """Return the texts of these that were forgotten for good and may not be learned again."""
-        return tombstoned(self._parts.rows, texts)
+        return tombstoned(self._reads.rows, texts)
 
     def next_to_examine(self, count: int, generation: Generation) -> list[StoredSegment]:
         """Return active segments of a generation in turn, so that small steps come round to everything."""
@@ -208,7 +195,7 @@ class OpenWindow(Reads):
 
     def matches(self, query: str, count: int) -> dict[int, float]:
         """Return the places of the stashed segments that match best, with their scores."""
-        return self._parts.matches(self._key, query, count)
+        return self._reads.matches(self._key, query, count)
 
     def stashed_at(self, places: Iterable[int]) -> dict[int, StoredSegment]:
         return {held.place: held for held in self._segments.at_places(places) if held.stashed}
@@ -274,10 +261,10 @@ class OpenWindow(Reads):
     ) -> int:
         """Add a receipt of what leaves the window; return its key."""
         said = (receipt_id, plan_id, "context", f"{CONTEXT}{self.project_id}", actor, now, counts)
-        return self._parts.rows.add([SavedReceipt(*said, [list(each) for each in refused])])[0]
+        return self._reads.rows.add([SavedReceipt(*said, [list(each) for each in refused])])[0]
 
     def audit(self, action: str, subject: str, counts: dict[str, int], reason: str, actor: str, now: datetime) -> None:
-        self._parts.rows.add([AuditRow(to_micros(now), actor, action, subject, counts, reason)])
+        self._reads.rows.add([AuditRow(to_micros(now), actor, action, subject, counts, reason)])
 
     def _turn(self) -> int:
         self._clocks["turns"] += 1

@@ -11,25 +11,25 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.errors import StoreError
-from memsweep.model.audit import Trashed
 from memsweep.model.code import other_places
 from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
-from memsweep.model.stored import mapping
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
-from memsweep.store.falkor import code_cypher, cypher, gc_cypher, trash_cypher, writing
+from memsweep.store.falkor import code_cypher, cypher, trash_cypher, writing
 from memsweep.store.falkor import revision_cypher as own
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
-from memsweep.store.falkor.rows import LAST_OF_THREAD, FalkorRows
+from memsweep.store.falkor.rows import LAST_OF_THREAD, FalkorRows, queries_ahead
 from memsweep.store.falkor.surveying import FalkorItems
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.wire import Row
-from memsweep.store.ports.collector import Collector
+from memsweep.store.falkor.words import best_matches
 from memsweep.store.refusals import too_slow
+from memsweep.store.rows import Read, Rows, Values
 from memsweep.store.texts import Texts
 from memsweep.store.things.code import CodeRootRow
+from memsweep.store.things.windows import SegmentRow
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
 
 if TYPE_CHECKING:
@@ -116,6 +116,9 @@ class FalkorReads(WorkspaceReads):
         self.items = FalkorItems(asked)
         self.texts = FalkorTexts(asked)
 
+    def matches(self, window: int, query: str, count: int) -> dict[int, float]:
+        return _stash_matches(self.rows, window, query, count)
+
 
 class FalkorChanges(Changes):
     """Inside the caller's transaction."""
@@ -133,6 +136,15 @@ class FalkorChanges(Changes):
     def let_go(self, before: datetime, most: int) -> None:
         for step in trash_cypher.LET_GO:
             self._tx.do(step, [{"before": to_micros(before), "most": most}])
+
+    def matches(self, window: int, query: str, count: int) -> dict[int, float]:
+        return _stash_matches(self.rows, window, query, count)
+
+
+def _stash_matches(rows: Rows, window: int, query: str, count: int) -> dict[int, float]:
+    (found,) = rows.ask(Values(SegmentRow, ("place", "stash", "text"), (("project", "=", window),)))
+    stashed = {place: text for place, stash, text in found if stash is not None}
+    return best_matches(query, stashed, [text for *_, text in found], count)
 
 
 class FalkorTrash(Trash):
@@ -159,78 +171,17 @@ class FalkorTrash(Trash):
         return [Clash(key, uid, other) for root, path, other in found for key, uid in at[root, path]]
 
 
-class FalkorCollector(Collector):
-    """Implements `memsweep.store.ports.collector.Collector`."""
-
-    def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
-        self._graph = graph
-        self._vectors = vectors
-
-    @contextmanager
-    def reading(self) -> Iterator[FalkorReads]:
-        yield FalkorReads(self._graph)
-
-    @contextmanager
-    def changing(self, seconds: float | None = None) -> Iterator[FalkorChanges]:
-        with self._graph.writing() as tx, nullcontext() if seconds is None else _within(seconds):
-            changes = FalkorChanges(tx)
-            yield changes
-            dropped = changes.texts.dropped_chunks
-            self._vectors.announce(tx.meta["generation"], tx.freed_chunks | dropped)
-        if dropped:
-            self._vectors.dismiss(tx.meta["generation"])
-
-    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
-        """Take the vectors of what was freed out of the set, and all of it out of what the server has on its disk."""
-        self._vectors.dismiss(self._graph.seen["generation"])
-        return rewrite(self._graph.link, self._graph.name) if freed else []
-
-    def trashed(self, limit: int, offset: int, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
-        queries = (
-            trash_cypher.TRASHED_MEMORIES,
-            trash_cypher.TRASHED_ENTITY_KEYS,
-            trash_cypher.TRASHED_LONE_CHUNKS,
-            trash_cypher.TRASHED_SEGMENTS,
-            trash_cypher.TRASHED_RELATIONS,
-            trash_cypher.TRASHED_REVISIONS,
-        )
-        rows = [row for found in self._graph.ask_all(*((query, {}) for query in queries)) for row in found]
-        keys = sorted({trash for _, _, trash in rows})
-        receipts = {row[0]: row[1:] for row in self._graph.ask(trash_cypher.RECEIPTS, keys=keys)}
-        if receipt_id is not None:
-            receipts = {key: row for key, row in receipts.items() if row[0] == receipt_id}
-        rows = [row for row in rows if row[2] in receipts]
-        rows.sort(key=lambda row: row[1])
-        rows.sort(key=lambda row: (receipts[row[2]][2], row[0]), reverse=True)
-        return self._shown(rows[offset : offset + limit], receipts), len(rows)
-
-    def _shown(self, rows: list[Any], receipts: dict[int, list[Any]]) -> list[Trashed]:
-        kinds = sorted({kind for kind, _, _ in rows})
-        asked = [(trash_cypher.SHOWN[kind], {"keys": [key for k, key, _ in rows if k == kind]}) for kind in kinds]
-        items = [[receipts[trash][3], kind, key] for kind, key, trash in rows if receipts[trash][3] is not None]
-        found, *texts = self._graph.ask_all((gc_cypher.REASONS, {"items": items}), *asked)
-        reasons = {(kind, key): reason for kind, key, reason in found}
-        named = {
-            (kind, key): (mapping(uid)["id"] if kind == "revision" else uid, name)
-            for kind, each in zip(kinds, texts, strict=True)
-            for key, uid, name, *_ in each
-        }
-        paths = {
-            key: path for kind, each in zip(kinds, texts, strict=True) if kind == "memory" for key, *_, path in each
-        }
-        return [
-            Trashed(
-                kind,
-                *named[kind, key],
-                receipts[trash][0],
-                receipts[trash][1],
-                reasons.get((kind, key), receipts[trash][1]),
-                from_micros(receipts[trash][2]),
-                paths.get(key, "") if kind == "memory" else "",
-            )
-            for kind, key, trash in rows
-            if (kind, key) in named
-        ]
+@contextmanager
+def changing(
+    graph: GraphHandle, vectors: VectorSet, seconds: float | None, ahead: Sequence[Read]
+) -> Iterator[FalkorChanges]:
+    with graph.writing(ahead=queries_ahead(graph, ahead)) as tx, nullcontext() if seconds is None else _within(seconds):
+        changes = FalkorChanges(tx)
+        yield changes
+        dropped = changes.texts.dropped_chunks
+        vectors.announce(tx.meta["generation"], tx.freed_chunks | dropped)
+    if dropped:
+        vectors.dismiss(tx.meta["generation"])
 
 
 @contextmanager

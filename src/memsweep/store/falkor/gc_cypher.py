@@ -69,11 +69,6 @@ def live_and_trashed(query: str) -> tuple[str, str]:
     return query.format(**_LIVE), query.format(**_TRASH)
 
 
-REASONS = """
-    UNWIND $items AS item MATCH (p:Plan {id: item[0]}) MATCH (i:PlanItem {ref: toString(item[2])})
-    WHERE i.plan = p.key AND i.kind = item[1] RETURN item[1], item[2], i.reason"""
-
-# audit, pins, tombstones
 COUNT_EVENTS = """
     MATCH (a:AuditEvent {subject: $subject}) WHERE a.at = $at AND a.action = $action AND a.reason = $reason
     RETURN count(a)"""

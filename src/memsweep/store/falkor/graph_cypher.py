@@ -5,37 +5,6 @@ from __future__ import annotations
 from memsweep.store import words
 from memsweep.store.falkor.origin_cypher import FIELDS as _ORIGIN
 
-_ENTITY = "e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.pinned"
-# What is large is read in pages: the keys first, then what belongs to some of them.
-ENTITY_KEYS = "MATCH (e:Entity) RETURN e.key ORDER BY e.key"
-SURVEY_ENTITIES = """
-    UNWIND $keys AS key MATCH (e:Entity {ref: toString(key)}) OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk)
-    WITH e, count(m) AS mentions
-    RETURN e.key, e.id, e.name, e.type, e.confidence, e.last_seen, e.pinned, mentions, 0 ORDER BY e.key"""
-SURVEY_EDGES = """
-    UNWIND $keys AS key MATCH (s:Entity {ref: toString(key)})-[r:RELATED_TO]->(o:Entity)
-    RETURN r.key, r.id, s.key, o.key, r.relation, r.weight, r.last_seen, r.valid_at, r.invalid_at"""
-ENTITIES = f"""
-    MATCH (e:Entity) WHERE ($search IS NULL OR e.name_key CONTAINS $search OR e.key IN $once_named)
-      AND ($type IS NULL OR e.type_key = $type)
-    OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
-    OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
-    RETURN {_ENTITY}, mentions, relations ORDER BY e.key"""
-_NAMED = """
-    MATCH (e:Entity) WHERE ($search = '' OR ($is_prefix AND e.name_key STARTS WITH $search)
-        OR (NOT $is_prefix AND e.name_key CONTAINS $search) OR e.key IN $once_named)
-      AND ($type = '' OR e.type_key = $type)"""
-NAMED = f"""{_NAMED}
-      AND (e.name_key > $name OR (e.name_key = $name AND e.type_key > $kind))
-    WITH e ORDER BY e.name_key, e.type_key LIMIT $limit
-    OPTIONAL MATCH (e)<-[m:MENTIONS]-(:Chunk) WITH e, count(m) AS mentions
-    OPTIONAL MATCH (e)-[r:RELATED_TO]-(:Entity) WITH e, mentions, count(DISTINCT r) AS relations
-    RETURN e.name_key, e.type_key, {_ENTITY}, mentions, relations ORDER BY e.name_key, e.type_key"""
-COUNT_NAMED = f"{_NAMED} RETURN count(e)"
-ONCE_NAMED_SO = """
-    MATCH (a:Alias) WHERE ($is_prefix AND a.name_key STARTS WITH $search)
-        OR (NOT $is_prefix AND a.name_key CONTAINS $search) RETURN DISTINCT a.entity"""
-
 # A name as `store.file.name_words` takes it apart: what is asked for begins one of its words that are looked at.
 _SPACED = "e.name_key"
 for _sign in words.SIGNS:
@@ -84,4 +53,3 @@ STATEMENTS_ABOUT = (
 ADD_SOURCE = """
     MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
     MERGE (m)-[:STATES {relation: row.relation}]->(e)"""
-ONCE_NAMED = "MATCH (a:Alias) WHERE a.name_key CONTAINS $search RETURN DISTINCT a.entity"

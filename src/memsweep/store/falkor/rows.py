@@ -36,6 +36,10 @@ _JOINS = {
 _FORMS = {"": "{}", "kept": "{}", "beginning": "left({}, {})", "length": "size({})"}
 
 
+_OF_TEXT = ("has", "lacks", "begins")
+_BARE = ("null", "known", "lost")
+
+
 class _Derived(NamedTuple):
     """Properties that a node has besides its columns, made of some of them."""
 
@@ -256,10 +260,12 @@ def queries_of(read: Read) -> list[Query]:
     it, _ = declared(read.row)
     if isinstance(read, SumsBy):
         if not read.by:
-            return [(_count(it, label), {}) for label in it.labels(read.bin)]
-        values = {"w0": sorted(read.keys)}
-        shape = ((read.by, "in"),)
-        queries = [_totals(read.row, read.by, read.letters, place) for place in _places(it, shape, read.bin, "any")]
+            counted = [_count(it, shape_of(read.where), label) for label in it.labels(read.bin)]
+            return [(each, _bound(it, read.where)) for each in counted]
+        values = {} if read.keys is None else {"w0": sorted(read.keys)}
+        shape = () if read.keys is None else ((read.by, "in"),)
+        places = _places(it, shape, read.bin, "live" if it.ends and read.bin == "live" else "any")
+        queries = [_totals(read.row, read.by, read.letters, place, every=read.keys is None) for place in places]
     else:
         where = _by_names(it, read.where)
         values, shape = _bound(it, where), shape_of(where)
@@ -297,8 +303,8 @@ def _bound(it: Declaration | View, where: Sequence[Where]) -> dict[str, Any]:
         way = it.column(column).to_node
         if op in ("in", "within"):
             bound[f"w{place}"] = sorted(value if way is None else map(way, value))
-        elif op not in ("null", "known"):
-            is_text = op in ("has", "lacks")
+        elif op not in _BARE:
+            is_text = op in _OF_TEXT
             bound[f"w{place}"] = value if way is None or value is None or is_text else way(value)
     return bound
 
@@ -415,8 +421,12 @@ def _found(it: Declaration, shape: Shape, place: Location, *, step: bool = False
             parts.append(f"{value}[0] <= {name} AND {name} <= {value}[-1]")
         elif op in ("null", "known"):
             parts.append(f"{name} IS {'NOT ' * (op == 'known')}NULL")
-        elif op in ("has", "lacks"):
-            parts.append(f"{'NOT ' * (op == 'lacks')}{name} CONTAINS {value}")
+        elif op == "lost":
+            parts.append("NOT (n)<-[:HAS_CHUNK]-()")
+        elif op in _OF_TEXT:
+            parts.append(f"{'NOT ' * (op == 'lacks')}{name} {'STARTS WITH' if op == 'begins' else 'CONTAINS'} {value}")
+        elif op == ">" and it.column(column).sql == "text":  # no index: the server reads its bounds in small letters
+            parts.append(f"coalesce({name}, '') > {value}")
         else:
             parts.append(f"{name} {op} {value}")
     if it.ends:
@@ -465,21 +475,24 @@ def _listed(row: Any, columns: tuple[str, ...], shape: Shape, place: Location, d
 
 
 @cache
-def _totals(row: Any, by: str, letters: str, place: Location) -> str:
+def _totals(row: Any, by: str, letters: str, place: Location, *, every: bool) -> str:
     it, _ = declared(row)
     sized = f"sum(size({_value(it, letters)}))" if letters else "0"
+    of, ref = _index(it, by)
+    if every:
+        return f"MATCH {_at(it, place, {}, '' if it.is_link else 'n')} RETURN {_value(it, by)}, count(*), {sized}"
     if it.is_link:  # a name for an edge that is only counted would cost a fifth
-        of, ref = _index(it, by)
         found = f"{ref}: {'each' if of == 'n' else 'toString(each)'}"
         return f"UNWIND $w0 AS each MATCH {_at(it, place, {of: [found]}, '')} RETURN each, count(*), 0"
-    of = _index(it, by)[0]
-    at = _at(it, place, {of: ["ref: toString(each)" if of == "o" else f"{it.in_node(by)}: each"]})
+    at = _at(it, place, {of: [f"{it.in_node(by)}: each" if of == "n" else "ref: toString(each)"]})
     return f"UNWIND $w0 AS each MATCH {at} RETURN each, count(n), {sized}"
 
 
 @cache
-def _count(it: Declaration, label: str) -> str:
-    """Count as the server does without looking at any."""
+def _count(it: Declaration, shape: Shape, label: str) -> str:
+    """Count what meets conditions; without any, as the server does without looking at one."""
+    if shape:
+        return f"{_found(it, shape, Location(label))} RETURN count(n)"
     return f"MATCH {f'()-[n:{label}]->()' if it.edge else f'(n:{label})'} RETURN count(n)"
 
 

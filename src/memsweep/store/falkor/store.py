@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from functools import partial
 from typing import Any, TypeVar
 
 from memsweep.model.columns import decoder
 from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
-from memsweep.model.decay import Rates
-from memsweep.model.graph import Entity, GraphSurvey, NamedEntities, edges_now, entity_now
 from memsweep.model.listing import ListedMemory, ListFilters
 from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, vector_bytes
 from memsweep.model.origin import UNKNOWN, Origin
@@ -24,13 +21,11 @@ from memsweep.model.search import (
     Place,
     Statement,
 )
-from memsweep.model.text import name_key
 from memsweep.model.times import moment_or_none, to_micros
 from memsweep.model.workspace import model_from
 from memsweep.store.falkor import (
     cypher,
     gc_cypher,
-    graph_cypher,
     origins,
     overview_cypher,
     revision_cypher,
@@ -40,51 +35,22 @@ from memsweep.store.falkor import (
     writing,
 )
 from memsweep.store.falkor.code import FalkorCodeFiles
-from memsweep.store.falkor.collector import FalkorChanges, FalkorCollector
+from memsweep.store.falkor.collector import FalkorChanges, FalkorReads, changing, rewrite
 from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.rows import FalkorRows, queries_ahead, queries_of, viewed
-from memsweep.store.falkor.surveying import FalkorItems, at_one_moment, pages
+from memsweep.store.falkor.surveying import at_one_moment
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.wire import Row
-from memsweep.store.falkor.words import best_matches
 from memsweep.store.falkor.writing import about_same_text, add_names, logged
-from memsweep.store.graph import Graph
 from memsweep.store.journals import Origins, asked_for
 from memsweep.store.overview import raw_counts
-from memsweep.store.paused import gc_paused
+from memsweep.store.protocol import Store
 from memsweep.store.repeats import Repeat, say_again
-from memsweep.store.rows import Find, Rows, Show, Values
+from memsweep.store.rows import Read, Show
 from memsweep.store.things.memories import MemoryRow
-from memsweep.store.things.windows import SegmentRow
 from memsweep.store.views import LISTED, WHOLE, memory_of, read_listed
-from memsweep.store.windows import WindowParts, Windows
-
-
-class FalkorWindows(Windows):
-    def __init__(self, graph: GraphHandle) -> None:
-        self._graph = graph
-
-    @contextmanager
-    def _read(self) -> Iterator[WindowParts]:
-        yield _parts(self._graph)
-
-    @contextmanager
-    def _change(self, *ahead: Find) -> Iterator[WindowParts]:
-        with self._graph.writing(ahead=queries_ahead(self._graph, ahead)) as tx:
-            yield _parts(tx)
-
-
-def _parts(asked: GraphHandle | Transaction) -> WindowParts:
-    rows = FalkorRows(asked)
-    return WindowParts(rows, FalkorItems(asked), partial(_matches, rows))
-
-
-def _matches(rows: FalkorRows, window: int, query: str, count: int) -> dict[int, float]:
-    (found,) = rows.ask(Values(SegmentRow, ("place", "stash", "text"), (("project", "=", window),)))
-    stashed = {place: text for place, stash, text in found if stash is not None}
-    return best_matches(query, stashed, [text for *_, text in found], count)
 
 
 def touch_existing(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime, origin: Origin) -> str | None:
@@ -174,67 +140,13 @@ class FalkorOverview:
 R = TypeVar("R")
 
 
-class FalkorGraph(Graph):
-    """Implements `memsweep.store.graph.Graph`."""
-
-    def __init__(self, graph: GraphHandle) -> None:
-        self._graph = graph
-
-    @contextmanager
-    def changing(self) -> Iterator[FalkorChanges]:
-        with self._graph.writing() as tx:
-            yield FalkorChanges(tx)
-
-    @contextmanager
-    def reading(self) -> Iterator[Rows]:
-        yield FalkorRows(self._graph)
-
-    def at_one_moment(self, read: Callable[[Rows], R]) -> R:
-        return at_one_moment(self._graph, lambda asked: read(FalkorRows(asked)))
-
-    def survey(self, rates: Rates, now: datetime) -> GraphSurvey:
-        def read(asked: GraphHandle | Transaction) -> tuple[list[Row], list[Row]]:
-            keys = [key for (key,) in asked.ask(graph_cypher.ENTITY_KEYS)]
-            edges = list(pages(asked, graph_cypher.SURVEY_EDGES, keys=keys))
-            return list(pages(asked, graph_cypher.SURVEY_ENTITIES, keys=keys)), edges
-
-        with gc_paused():
-            entities, edges = at_one_moment(self._graph, read)
-            edges.sort(key=lambda row: row[0])
-            return GraphSurvey(
-                tuple(entity_now(row, rates, now) for row in entities),
-                tuple(edges_now((row[1:] for row in edges), rates, now)),
-            )
-
-    def entities(self, rates: Rates, now: datetime, search: str | None, entity_type: str | None) -> list[Entity]:
-        part = None if search is None else name_key(search)
-        rows = [] if part is None else self._graph.ask(graph_cypher.ONCE_NAMED, search=part)
-        wanted = {
-            "search": part,
-            "once_named": [key for (key,) in rows],
-            "type": None if entity_type is None else name_key(entity_type),
-        }
-        return [entity_now(row, rates, now) for row in self._graph.ask(graph_cypher.ENTITIES, **wanted)]
-
-    def named(
-        self, asked: NamedEntities, after: tuple[str, str] | None, limit: int, rates: Rates, now: datetime
-    ) -> list[tuple[tuple[str, str], Entity]]:
-        name, kind = after or ("", "")
-        values = {**self._named(asked), "name": name, "kind": kind, "limit": limit}
-        rows = self._graph.ask(graph_cypher.NAMED, **values)
-        return [((row[0], row[1]), entity_now(row[2:], rates, now)) for row in rows]
-
-    def count_named(self, asked: NamedEntities) -> int:
-        return int(self._graph.ask(graph_cypher.COUNT_NAMED, **self._named(asked))[0][0])
-
-    def _named(self, asked: NamedEntities) -> dict[str, Any]:
-        part = {"search": asked.search, "is_prefix": asked.is_prefix}
-        rows = self._graph.ask(graph_cypher.ONCE_NAMED_SO, **part) if asked.search else []
-        return {**part, "type": asked.type_key, "once_named": [key for (key,) in rows]}
-
-
-class FalkorStore:
+class FalkorStore(Store):
     """Implements `memsweep.store.protocol.Store`."""
+
+    code: FalkorCodeFiles
+    overview: FalkorOverview
+    rows: FalkorRows
+    keeper: FalkorKeeper
 
     def __init__(self, workspace_id: str, graph: GraphHandle) -> None:
         self.workspace_id = workspace_id
@@ -242,12 +154,26 @@ class FalkorStore:
         self._vectors = VectorSet(graph)
         self._ranking = searching.WordRanking(graph)
         self.code = FalkorCodeFiles(graph, self._vectors)
-        self.collector = FalkorCollector(graph, self._vectors)
-        self.windows = FalkorWindows(graph)
-        self.graph = FalkorGraph(graph)
         self.overview = FalkorOverview(graph)
         self.rows = FalkorRows(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
+
+    @contextmanager
+    def reading(self) -> Iterator[FalkorReads]:
+        yield FalkorReads(self._graph)
+
+    def changing(
+        self, seconds: float | None = None, *, ahead: Sequence[Read] = ()
+    ) -> AbstractContextManager[FalkorChanges]:
+        return changing(self._graph, self._vectors, seconds, ahead)
+
+    def at_one_moment(self, read: Callable[[FalkorReads], R]) -> R:
+        return at_one_moment(self._graph, lambda asked: read(FalkorReads(asked)))
+
+    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
+        """Take the vectors of what was freed out of the set, and all of it out of what the server has on its disk."""
+        self._vectors.dismiss(self._graph.seen["generation"])
+        return rewrite(self._graph.link, self._graph.name) if freed else []
 
     def model(self) -> EmbeddingModel | None:
         """As it was when the workspace was opened, which everything begins with, or looked at since."""

@@ -16,37 +16,6 @@ _WITH_SAME_TEXT = """mine.source <> 'code_indexer'
 SAME_TEXTS = f"""
     UNWIND $memories AS key MATCH (mine:TrashedMemory {{ref: toString(key)}}) WHERE {_WITH_SAME_TEXT}"""
 SAME_TEXTS_AT = f"UNWIND $nodes AS node MATCH (mine:TrashedMemory) WHERE ID(mine) = node AND {_WITH_SAME_TEXT}"
-# looking into the trash
-TRASHED_MEMORIES = "MATCH (m:TrashedMemory) RETURN 'memory', m.key, m.trash"
-TRASHED_ENTITY_KEYS = "MATCH (e:TrashedEntity) RETURN 'entity', e.key, e.trash"
-TRASHED_LONE_CHUNKS = """
-    MATCH (c:TrashedChunk) OPTIONAL MATCH (m)-[:HAS_CHUNK]->(c) WITH c, m WHERE m IS NULL
-    RETURN 'chunk', c.key, c.trash"""
-TRASHED_SEGMENTS = "MATCH (s:TrashedSegment) RETURN 'segment', s.key, s.trash"
-# One that went with an end of it is not listed beside that.
-TRASHED_RELATIONS = """
-    MATCH (s)-[r:WAS_RELATED_TO]->(o)
-    WHERE (s.trash IS NULL OR s.trash <> r.trash) AND (o.trash IS NULL OR o.trash <> r.trash)
-    RETURN 'relation', r.key, r.trash"""
-TRASHED_REVISIONS = """
-    MATCH (r:Revision) WHERE r.kind IN ['memory', 'entity', 'relation', 'segment']
-    RETURN 'revision', r.key, r.receipt"""
-RECEIPTS = (
-    "UNWIND $keys AS key MATCH (r:Receipt {ref: toString(key)}) RETURN r.key, r.id, r.strategy, r.created_at, r.plan"
-)
-SHOWN = {
-    "memory": """
-        UNWIND $keys AS key MATCH (n:TrashedMemory {ref: toString(key)})
-        RETURN n.key, n.id, left(n.text, 80), coalesce(n.path, '')""",
-    "entity": "UNWIND $keys AS key MATCH (n:TrashedEntity {ref: toString(key)}) RETURN n.key, n.id, n.name",
-    "chunk": "UNWIND $keys AS key MATCH (n:TrashedChunk {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
-    "segment": "UNWIND $keys AS key MATCH (n:TrashedSegment {ref: toString(key)}) RETURN n.key, n.id, left(n.text, 80)",
-    "revision": "UNWIND $keys AS key MATCH (r:Revision {key: key}) RETURN r.key, r.before, r.kind",
-    "relation": """
-        UNWIND $keys AS key MATCH (s)-[r:WAS_RELATED_TO {ref: toString(key)}]->(o)
-        RETURN r.key, r.id, s.name + ' ' + r.relation + ' ' + o.name""",
-}
-
 # purging
 NAMES_OF_CHUNKS = """
     MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)

@@ -13,30 +13,27 @@ from typing import Any
 import apsw
 
 from memsweep.errors import StoreBusy, StoreError
-from memsweep.model.audit import Trashed
-from memsweep.model.ids import findable
 from memsweep.model.likeness import WordGroups
 from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
-from memsweep.model.stored import expect, expect_or_null, to_json
-from memsweep.model.times import from_micros, to_micros
+from memsweep.model.stored import to_json
+from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file import commit_marker, schema
 from memsweep.store.file.connect import Pool, one
 from memsweep.store.items import Items, reads_edges, reads_entities, reads_unmentioned_only
 from memsweep.store.journals import Revisions
-from memsweep.store.ports.collector import Collector
 from memsweep.store.refusals import too_slow
-from memsweep.store.sqlite import gc_sql, revision_sql, sql, superseding_sql, trash_sql, writing
+from memsweep.store.sqlite import gc_sql, revision_sql, search_sql, sql, superseding_sql, trash_sql, writing
 from memsweep.store.sqlite.rows import SqliteRows, as_list
 from memsweep.store.sqlite.searching import count_of
 from memsweep.store.sqlite.vectors import VectorIndex
 from memsweep.store.sqlite.writing import SqliteMemoryActs
 from memsweep.store.texts import Texts
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
-from memsweep.store.words import having
+from memsweep.store.words import any_of, having, words_of
 
 
 class SqliteRevisions(Revisions):
@@ -108,8 +105,12 @@ class SqliteReads(WorkspaceReads):
 
     def __init__(self, db: apsw.Connection) -> None:
         super().__init__(SqliteRows(db))
+        self._db = db
         self.items = SqliteItems(db)
         self.texts = SqliteTexts(db)
+
+    def matches(self, window: int, query: str, count: int) -> dict[int, float]:
+        return _stash_matches(self._db, window, query, count)
 
 
 class SqliteChanges(Changes):
@@ -128,6 +129,18 @@ class SqliteChanges(Changes):
         for statement in trash_sql.LET_GO:
             self._db.execute(statement, {"before": to_micros(before), "most": most})
 
+    def matches(self, window: int, query: str, count: int) -> dict[int, float]:
+        return _stash_matches(self._db, window, query, count)
+
+
+def _stash_matches(db: apsw.Connection, window: int, query: str, count: int) -> dict[int, float]:
+    words = words_of(query)[:_MAX_QUERY_WORDS]
+    if not words:
+        return {}
+    values = {"window": window, "words": any_of(words), "count": count}
+    rows: list[Any] = db.execute(search_sql.STASH_MATCHES, values).fetchall()
+    return {place: max(score, 1e-9) for place, score in rows}
+
 
 class SqliteTrash(Trash):
     def __init__(self, db: apsw.Connection) -> None:
@@ -143,66 +156,41 @@ class SqliteTrash(Trash):
         return Clashes([Clash(*row) for row in files], [SameText(*row) for row in texts])
 
 
+_MAX_QUERY_WORDS = 32
 _STEPS_BETWEEN_LOOKS = 100_000
 
 
-class SqliteCollector(Collector):
-    """Implements `memsweep.store.ports.collector.Collector`."""
-
-    def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
-        self._pool = pool
-        self._vectors = vectors
-
-    @contextmanager
-    def reading(self) -> Iterator[SqliteReads]:
-        with self._pool.reading() as db:
-            yield SqliteReads(db)
-
-    @contextmanager
-    def changing(self, seconds: float | None = None) -> Iterator[SqliteChanges]:
-        with self._pool.writing() as db, nullcontext() if seconds is None else _within(db, seconds):
-            yield SqliteChanges(db)
-
-    def trashed(self, limit: int, offset: int, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
-        of = {"receipt": None if receipt_id is None else findable(receipt_id)}
-        count = trash_sql.TRASH_COUNT if receipt_id is None else trash_sql.COUNT_OF_RECEIPT
-        with self._pool.reading() as db:
-            rows: list[Any] = db.execute(trash_sql.TRASH_LIST, {**of, "limit": limit, "offset": offset}).fetchall()
-            return [_trashed(db, item) for item in rows], one(db, count, of if receipt_id is not None else ())
-
-    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
-        """Zero what was freed in the pages of the file; the log and the vector files still have it.
-
-        The transaction has ended by now, so an error must say first what was `done`.
-        """
-        kept = [*self._vectors.forget(), *commit_marker.remove_all(self._pool.path)]
-        try:
-            with self._pool.connection() as db:
-                db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
-        except StoreBusy:
-            raise StoreBusy(
-                f"{done}, but another process holds on to {self._pool.path}-wal, which still has it.",
-                hint="Purge again when that process has ended.",
-            ) from None
-        except StoreError as error:
-            raise type(error)(
-                f"{done}, but {self._pool.path}-wal may still have it ({error.__cause__ or error.message}).",
-                hint="Run `memsweep compact` when the disk works again.",
-            ) from error
-        if kept:
-            raise StoreError(
-                f"{done}, but {kept[0]} may still have something of it and cannot be removed.",
-                hint="Remove that file, or run `memsweep compact` when the folder can be written.",
-            )
-        return []
+@contextmanager
+def changing(pool: Pool, seconds: float | None) -> Iterator[SqliteChanges]:
+    with pool.writing() as db, nullcontext() if seconds is None else _within(db, seconds):
+        yield SqliteChanges(db)
 
 
-def _trashed(db: apsw.Connection, item: tuple[Any, ...]) -> Trashed:
-    kind, uid, name, receipt, strategy, at, plan, key, path = item
-    expect(str, uid, receipt, strategy, path)
-    expect_or_null(str, name)
-    reason = one(db, trash_sql.REASON_OF, (plan, kind, key)) or strategy
-    return Trashed(kind, uid, name, receipt, strategy, reason, from_micros(at), path)
+def wipe(pool: Pool, vectors: VectorIndex, done: str) -> list[str]:
+    """Zero what was freed in the pages of the file; the log and the vector files still have it.
+
+    The transaction has ended by now, so an error must say first what was `done`.
+    """
+    kept = [*vectors.forget(), *commit_marker.remove_all(pool.path)]
+    try:
+        with pool.connection() as db:
+            db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+    except StoreBusy:
+        raise StoreBusy(
+            f"{done}, but another process holds on to {pool.path}-wal, which still has it.",
+            hint="Purge again when that process has ended.",
+        ) from None
+    except StoreError as error:
+        raise type(error)(
+            f"{done}, but {pool.path}-wal may still have it ({error.__cause__ or error.message}).",
+            hint="Run `memsweep compact` when the disk works again.",
+        ) from error
+    if kept:
+        raise StoreError(
+            f"{done}, but {kept[0]} may still have something of it and cannot be removed.",
+            hint="Remove that file, or run `memsweep compact` when the folder can be written.",
+        )
+    return []
 
 
 @contextmanager

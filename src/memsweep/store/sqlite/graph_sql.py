@@ -28,36 +28,6 @@ FIND_NAMED = """
                     where name_key > char(31) || ?1 || char(31) and name_key < char(31) || ?1 || ' ')
     order by rank, handed_in desc, pinned desc, last_seen desc, id limit 1"""
 
-SURVEY_ENTITIES = """
-    select live_entity.id, uid, name, type, confidence, last_seen, pinned, coalesce(mentioned.times, 0), 0
-    from live_entity left join (select entity, count(*) as times from live_mention group by entity) as mentioned
-      on mentioned.entity = live_entity.id
-    order by live_entity.id"""
-SURVEY_EDGES = """
-    select uid, subject, object, relation, weight, last_seen, valid_at, invalid_at from live_relation order by id"""
-ENTITIES = """
-    select live_entity.id, uid, name, type, confidence, last_seen, pinned,
-           (select count(*) from live_mention where entity = live_entity.id),
-           (select count(*) from live_relation where subject = live_entity.id or object = live_entity.id)
-    from live_entity
-    where (:search is null or name_key like :search escape '\\'
-           or exists (select 1 from alias where entity = live_entity.id and alias.name_key like :search escape '\\'))
-      and (:type is null or type_key = :type)"""
-# The index of names has all that decides; only what is shown is looked up.
-_NAMED = """
-    from entity indexed by entity_by_name
-    where trash is null and (:search is null or name_key like :search escape '\\'
-        or id in (select entity from alias where alias.name_key like :search escape '\\'))
-      and (:type is null or type_key = :type)"""
-NAMED = f"""
-    with listed as materialized (
-        select id {_NAMED} and (name_key, type_key) > (:name, :kind) order by name_key, type_key limit :limit)
-    select name_key, type_key, entity.id, uid, name, type, confidence, last_seen, pinned,
-           (select count(*) from live_mention where entity = entity.id),
-           (select count(*) from live_relation where subject = entity.id or object = entity.id)
-    from listed join entity on entity.id = listed.id order by name_key, type_key"""
-COUNT_NAMED = f"select count(*) {_NAMED}"
-
 _NOT_OF_CODE = "relation.relation_key not in ('calls', 'defines', 'imports', 'inherits')"  # as the index has it
 ANY_EXPLICIT = f"""
     select exists (select 1 from entity where handed_in = 1 and trash is null)

@@ -30,9 +30,12 @@ _OPS = {
     "within": "between ? and ?",
     "has": "instr({}, ?)",
     "lacks": "not instr({}, ?)",
+    "begins": "instr({}, ?) = 1",
     "null": "is null",
     "known": "is not null",
 }
+_OF_TEXT = ("has", "lacks", "begins")
+_BARE = ("null", "known", "lost")
 _KEYS = "(select value from json_each(?))"
 _JOINS = {
     "thread": " left join thread on thread.id = memory.thread",
@@ -91,7 +94,9 @@ class SqliteRows:
         if isinstance(read, Show | Tally):
             return self._seen(read)
         if isinstance(read, SumsBy):
-            return self._db.execute(_totals(read), (as_list(read.keys),) if read.by else ()).fetchall()
+            if not read.by:
+                return self._db.execute(_totals(read), _bound(declared(read.row)[0], read.where)).fetchall()
+            return self._db.execute(_totals(read), () if read.keys is None else (as_list(read.keys),)).fetchall()
         if _is_empty(read.where):
             return []
         bound = _bound(declared(read.row)[0], read.where)
@@ -230,8 +235,8 @@ def _bound(it: Declaration | View, where: Sequence[Where]) -> tuple[Any, ...]:
             bound.append(json.dumps(sorted(each.hex() for each in value) if is_blob else sorted(value)))
         elif op == "within":
             bound += [value[0], value[-1]]
-        elif op not in ("null", "known"):
-            is_text = op in ("has", "lacks")
+        elif op not in _BARE:
+            is_text = op in _OF_TEXT
             bound.append(value if way is None or value is None or is_text else way(value))
     return tuple(bound)
 
@@ -243,10 +248,12 @@ def _conditions(it: Declaration, shape: Shape, bin: Bin = "any", near: Bin = "an
         said = _OPS.get(op) or f"{op} ?"
         if op == "in" and it.column(column).sql == "blob":
             said = said.replace("select value", "select unhex(value)")
+        if op == "lost" and it.owner is not None:
+            said = f"not in (select id from {it.owner[1].table})"
         if near != "any" and (to := it.target(column)) is not None:
             said = f"in (select id from {to.table} where id {said} and {_BINS[near]})"
         name = _name(it, column)
-        parts.append(f"{said.format(name)}" if op in ("has", "lacks") else f"{name} {said}")
+        parts.append(f"{said.format(name)}" if op in _OF_TEXT else f"{name} {said}")
     if bin != "any" and it.bins:
         parts.append(f"{it.table}.{_BINS[bin]}")
     elif bin != "any" and it.ends:
@@ -293,7 +300,7 @@ def _listed(row: Any, columns: tuple[str, ...], shape: Shape, bin: Bin, near: Bi
 def _totals(read: SumsBy) -> str:
     it, _ = declared(read.row)
     sized = f"cast(total(length({it.in_file(read.letters)})) as integer)" if read.letters else "0"
-    shape: Shape = ((read.by, "in"),) if read.by else ()
+    shape: Shape = shape_of(read.where) if not read.by else () if read.keys is None else ((read.by, "in"),)
     found = f"{_from(it, (), read.bin)}{_conditions(it, shape, read.bin)}"
     by, grouped = (_name(it, read.by), " group by 1") if read.by else ("null", "")
     return f"select {by}, count(*), {sized} {found}{grouped}"

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import moment_or_none
 from memsweep.store.file import commit_marker, meta
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.protocol import Store
 from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import registry_sql, revision_sql, searching, sql, superseding_sql
 from memsweep.store.sqlite.searching import WordQuery
@@ -31,16 +33,18 @@ if TYPE_CHECKING:
         Statement,
     )
     from memsweep.model.workspace import EmbeddingModel
+    from memsweep.store.changes import Changes, WorkspaceReads
+    from memsweep.store.rows import Read
     from memsweep.store.sqlite.code import SqliteCodeFiles
-    from memsweep.store.sqlite.collector import SqliteCollector
-    from memsweep.store.sqlite.graph import SqliteGraph
     from memsweep.store.sqlite.keeper import SqliteKeeper
     from memsweep.store.sqlite.overview import SqliteOverview
     from memsweep.store.sqlite.rows import PoolRows
-    from memsweep.store.sqlite.windows import SqliteWindows
 
 
-class SqliteStore:
+R = TypeVar("R")
+
+
+class SqliteStore(Store):
     """Implements `memsweep.store.protocol.Store`."""
 
     def __init__(self, workspace_id: str, path: Path) -> None:
@@ -59,28 +63,10 @@ class SqliteStore:
         return SqliteCodeFiles(self._pool)
 
     @cached_property
-    def collector(self) -> SqliteCollector:
-        from memsweep.store.sqlite.collector import SqliteCollector
-
-        return SqliteCollector(self._pool, self._vectors)
-
-    @cached_property
     def keeper(self) -> SqliteKeeper:
         from memsweep.store.sqlite.keeper import SqliteKeeper
 
         return SqliteKeeper(self.path, self._pool, self._vectors)
-
-    @cached_property
-    def windows(self) -> SqliteWindows:
-        from memsweep.store.sqlite.windows import SqliteWindows
-
-        return SqliteWindows(self._pool)
-
-    @cached_property
-    def graph(self) -> SqliteGraph:
-        from memsweep.store.sqlite.graph import SqliteGraph
-
-        return SqliteGraph(self._pool)
 
     @cached_property
     def rows(self) -> PoolRows:
@@ -93,6 +79,27 @@ class SqliteStore:
         from memsweep.store.sqlite.overview import SqliteOverview
 
         return SqliteOverview(self._pool)
+
+    @contextmanager
+    def reading(self) -> Iterator[WorkspaceReads]:
+        from memsweep.store.sqlite.collector import SqliteReads
+
+        with self._pool.reading() as db:
+            yield SqliteReads(db)
+
+    def changing(self, seconds: float | None = None, *, ahead: Sequence[Read] = ()) -> AbstractContextManager[Changes]:
+        from memsweep.store.sqlite.collector import changing
+
+        return changing(self._pool, seconds)
+
+    def at_one_moment(self, read: Callable[[WorkspaceReads], R]) -> R:
+        with self.reading() as reads:
+            return read(reads)
+
+    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
+        from memsweep.store.sqlite.collector import wipe
+
+        return wipe(self._pool, self._vectors, done)
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.connection() as db:

@@ -1,32 +1,27 @@
-"""The port of the collector: transactions, and a few questions outside of one."""
+"""Questions about a workspace outside of a transaction: once, over the rows of any engine."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
 
 from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
 from memsweep.store.audit_rows import events
-from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.items import PLACES
 from memsweep.store.rows import Find, Show, Values
 from memsweep.store.things.collected import TombstoneRow
 from memsweep.store.things.memories import MemoryRow
+from memsweep.store.trash import trashed
+
+if TYPE_CHECKING:
+    from memsweep.store.protocol import Store
 
 
-class Collector(ABC):
-    """What only an engine can tell is abstract."""
+class Collector:
+    """Questions of the collector, each one moment, beside its transactions."""
 
-    @abstractmethod
-    def reading(self) -> AbstractContextManager[WorkspaceReads]: ...
-
-    @abstractmethod
-    def changing(self, seconds: float | None = None) -> AbstractContextManager[Changes]:
-        """A transaction: read, decide, write; refused as a whole if somebody else wrote meanwhile.
-
-        It is given up after so many `seconds`.
-        """
+    def __init__(self, store: Store) -> None:
+        self.reading, self.changing, self.wipe = store.reading, store.changing, store.wipe
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         """Return every live code memory with its root and its path."""
@@ -40,16 +35,10 @@ class Collector(ABC):
             (found,) = reads.rows.ask(Values(MemoryRow, ("id", "key"), (("id", "in", ids),)))
         return dict(map(tuple, found))
 
-    @abstractmethod
     def trashed(self, limit: int, offset: int, receipt_id: str | None = None) -> tuple[list[Trashed], int]:
-        """A page of the trash, or of what one receipt has there, and how much there is."""
-
-    @abstractmethod
-    def wipe(self, done: str, *, freed: bool = True) -> list[str]:
-        """Remove what a transaction freed (if it did) from wherever else it is; an error says first what was `done`.
-
-        Answers where something of it may still be, in words.
-        """
+        """Return a page of the trash, or of what one receipt has there, and how much there is."""
+        with self.reading() as reads:
+            return trashed(reads.rows, reads.items, limit, offset, receipt_id)
 
     def audit(self, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
         """Return the newest events first, each with its key."""
