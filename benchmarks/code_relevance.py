@@ -29,7 +29,7 @@ import numpy.typing as npt
 from changes import Item, unpacked, written
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
-from memsweep.memory.ranking import look_at, rank
+from memsweep.memory.recall import look_at, rank
 from memsweep.memory.relevance import (
     CONSIDERED,
     MOST_WORDS,

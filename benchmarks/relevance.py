@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from common import Figure, arguments, show_figures, table, write_json
 from memsweep.app import App, make_app
-from memsweep.memory.ranking import look_at, rank
+from memsweep.memory.recall import look_at, rank
 from memsweep.memory.relevance import (
     Asked,
     Calibration,

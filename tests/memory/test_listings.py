@@ -7,8 +7,7 @@ import pytest
 
 from memsweep.app import App, make_app
 from memsweep.memory import recall as recalling
-from memsweep.memory.ranking import Ranking
-from memsweep.memory.recall import MOST, Listings, RankedListing
+from memsweep.memory.recall import MOST, Listings, RankedListing, Ranking
 from memsweep.settings import load_settings
 from tests.memory.test_same_ranking import ENGINES
 from tests.support.engines import Home

@@ -1,4 +1,4 @@
-"""One ranking of everything that a query found, whatever its kind, and the evidence for a part of it."""
+"""The ranking of the chunks that a query found: by words and meaning, neighbours, files, roles, origins, a reader."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import math
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from functools import lru_cache
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from memsweep.embed.protocol import Embedder, quantise
-from memsweep.memory import facts_and_segments
-from memsweep.memory.relevance import MOST_WORDS, Count, Judged, relevance_of
+from memsweep.memory.relevance import MOST_WORDS, Count
 from memsweep.model.frozen import frozen, replace
 from memsweep.model.roles import Role, role_of
 from memsweep.model.search import (
@@ -24,8 +22,6 @@ from memsweep.model.search import (
     Filters,
     Kind,
     Owner,
-    Passage,
-    Passages,
     Place,
     Ranked,
 )
@@ -33,11 +29,9 @@ from memsweep.numeric import mean
 from memsweep.store import views
 from memsweep.store.rows import SumsBy
 from memsweep.store.things.memories import MemoryRow
-from memsweep.store.words import matched
 
 if TYPE_CHECKING:
     from memsweep.embed.protocol import Reader
-    from memsweep.memory.relevance import RelevanceJudge
     from memsweep.store.protocol import Store
 
 _A_PAGE = 2  # hits of one file before those of others
@@ -276,106 +270,13 @@ def _steps(weights: FusionWeights) -> list[tuple[int, float]]:
 
 DEPTH = 100  # how many candidates words and meaning hand in each
 _SPREAD_FROM = 30  # how many of the best may call in neighbours that nothing else found; more find no more
-_HEAD = 5  # how many of a kind say how relevant it is
 _WINDOW = 2000  # characters of a long query that are embedded at a time
 _MOST_WINDOWS = 16
 _MOST_PIECES = 3000  # of code that have the rarest words of a query, whose files are looked at; more find no more
-_OF_CHUNKS = (None, "memory", "code")
+OF_CHUNKS = (None, "memory", "code")
 
 
-class FoundPassage(NamedTuple):
-    """A passage of a ranking with the words of the query that it has, and what they and its meaning are worth."""
-
-    judged: Judged
-    passage: Passage
-    words: tuple[str, ...]
-    similarity: float
-    reading: float | None = None
-    expired: bool = False
-
-
-class Ranking(NamedTuple):
-    """Candidates and their neighbours, best first; the cosines of the candidates; facts and segments by their keys;
-    what a reader said of the best; how many there were to choose from.
-
-    If `settled` is a number, only so many of the rows are sure to stand in their order.
-    """
-
-    rows: list[Row]
-    similarity: Mapping[int, float]
-    other_hits: Mapping[int, FoundPassage] = {}
-    settled: int | None = None
-    readings: Mapping[int, float] = {}
-    chosen_from: Count = Count()
-    revision: str = ""
-    """The revision of the workspace that the candidates were found at; empty if there were none to be found."""
-
-    def reaches(self, end: int) -> bool:
-        return self.settled is None or end <= self.settled
-
-    def with_evidence(self) -> Ranking:
-        return self._replace(rows=[row for row in self.rows if row[0] < 0])
-
-
-def rank(
-    store: Store,
-    embedder: Embedder,
-    judge: RelevanceJudge,
-    query: str,
-    filters: Filters,
-    now: datetime,
-    first: int | None = None,
-    *,
-    alone: bool = False,
-) -> Ranking:
-    """All that words or meaning found, and what stands beside it. Where there are several kinds, each has its own
-    ranking, and the most relevant of it decides where that stands among the others.
-
-    Who looks only at the `first` few may say so: where there is no code, the order of the rest is not worked out. The
-    ranking may be of these `alone`.
-    """
-    (asked,) = matched(query, [query])
-    others = _loose(store, embedder, judge, query, asked, filters, now)
-    whole = _NOTHING if filters.kind not in _OF_CHUNKS else _of_chunks(store, embedder, query, asked, filters, first)
-    rankings, similarity, count, settled, revision = whole
-    rankings, readings = read_the_best(store, judge.reader, query, asked, filters, rankings, similarity)
-    several = len(rankings) + bool(others) > 1
-    if several:
-        apart = [Ranking(rows, similarity, readings=readings) for rows in rankings]
-        rankings = [_by_relevance(store, judge, query, each) for each in apart]
-    rows = [row for rows in rankings for row in rows]
-    rows += [(-each.judged.relevance, key, 0.0, 0.0, 0.0) for key, each in others.items()]
-    rows = sorted(rows, key=lambda row: row[0]) if several or others else rows
-    if not alone:
-        return Ranking(rows, similarity, others, settled, readings, count, revision)
-    similarity = {row[1]: similarity.get(row[1], 0.0) for row in rows[:first]}
-    return Ranking(rows[:first], similarity, others, settled, readings, count, revision)
-
-
-def look_at(
-    store: Store, judge: RelevanceJudge, query: str, ranking: Ranking, part: slice
-) -> tuple[list[FoundPassage], int]:
-    """The passages of a part of a ranking with their evidence, and how many more cannot be read."""
-    window = shown(ranking.rows[part])
-    keys = [item.key for item in window if item.key not in ranking.other_hits]
-    pieces = views.passages(store.rows, keys) if keys else Passages()
-    read = [(key, pieces[key]) for key in keys if key in pieces]
-    similar = [(passage, ranking.similarity.get(key, 0.0)) for key, passage in read]
-    judged = judge.odds(query, similar, [ranking.readings.get(key) for key, _ in read])
-    by_key = {key: (passage, *said) for (key, passage), said in zip(read, judged, strict=True)}
-    found = []
-    for item in window:
-        if item.key in ranking.other_hits:
-            found.append(ranking.other_hits[item.key])
-        elif item.key in by_key:
-            passage, odds, words = by_key[item.key]
-            similarity, reading = ranking.similarity.get(item.key, 0.0), ranking.readings.get(item.key)
-            judgement = Judged(item, odds, passage.kind, reading is not None)
-            found.append(FoundPassage(judgement, passage, words, similarity, reading))
-    return found, pieces.damaged
-
-
-class _OfChunks(NamedTuple):
+class RankedChunks(NamedTuple):
     """Memories and code: their rankings, if there are both, all cosines, how many there were to choose from, how many
     rows are in their order, and the revision."""
 
@@ -386,12 +287,9 @@ class _OfChunks(NamedTuple):
     revision: str = ""
 
 
-_NOTHING = _OfChunks([], {})
-
-
-def _of_chunks(
+def rank_chunks(
     store: Store, embedder: Embedder, query: str, asked: Sequence[str], filters: Filters, first: int | None
-) -> _OfChunks:
+) -> RankedChunks:
     candidates = _candidates(store, query, _embedded(embedder, query), filters)
     weights = weights_for(embedder.model.name)
     ranked = fuse(candidates, weights)
@@ -403,7 +301,7 @@ def _of_chunks(
         lead = leading(ranked, first)
         owners = _owners(store, candidates, ranked[:lead])
         in_order = settled(by_tier(ranked[:lead], owners), owners) + ranked[lead:]
-        return _OfChunks([in_order], similarity, Count(memories), first, candidates.revision)
+        return RankedChunks([in_order], similarity, Count(memories), first, candidates.revision)
     owners = _owners(store, candidates, ranked)
     parts = [[each for each in candidates if each.is_code == is_code] for is_code in (False, True)]
     rankings = [spread(fuse(part, weights), keys_at, weights) for part in parts] if all(parts) else [ranked]
@@ -413,7 +311,7 @@ def _of_chunks(
     said = support_of(words)
     ordered = [by_file(by_tier(rows, owners), owners, query, len(asked), said) for rows in allowed if rows]
     files = words.files if _takes_every_file(filters) else len(_files(owners, allowed))
-    return _OfChunks(ordered, similarity, Count(memories, files), revision=candidates.revision)
+    return RankedChunks(ordered, similarity, Count(memories, files), revision=candidates.revision)
 
 
 def _takes_every_file(filters: Filters) -> bool:
@@ -454,41 +352,6 @@ def _has_role(owner: Owner | None, filters: Filters) -> bool:
         return True
     role = role_of(owner.path) if owner is not None and owner.path is not None else None
     return (filters.role in (None, role)) and (filters.include_tests or role != "test")
-
-
-def _by_relevance(store: Store, judge: RelevanceJudge, query: str, ranking: Ranking) -> list[Row]:
-    """The rows of one kind, scored so that the best has the relevance of the most relevant of the first."""
-    found, _ = look_at(store, judge, query, ranking, slice(_HEAD))
-    most = max((relevance_of(each.judged.beside_others) for each in found), default=0.0)
-    best = max((-row[0] for row in ranking.rows), default=0.0)
-    scaled, last = [], -1.0
-    for row in ranking.rows:  # in their order, which is not that of their scores where a file has many
-        last = max(last, row[0] * most / best if best else 0.0)
-        scaled.append((last, *row[1:]))
-    return scaled
-
-
-def _loose(
-    store: Store,
-    embedder: Embedder,
-    judge: RelevanceJudge,
-    query: str,
-    asked: Sequence[str],
-    filters: Filters,
-    now: datetime,
-) -> dict[int, FoundPassage]:
-    """Facts and segments, with negative keys."""
-    passages = facts_and_segments.passages_of(store, filters, query, asked, now)
-    if not passages:
-        return {}
-    words = matched(query, [each.text for each in passages])
-    chosen = facts_and_segments.most_alike(passages, map(len, words))
-    similar = list(zip(chosen, facts_and_segments.similarities(embedder, query, chosen), strict=True))
-    found = {}
-    for key, ((passage, similarity), (odds, met)) in enumerate(zip(similar, judge.odds(query, similar), strict=True)):
-        item = Ranked(-1 - key, relevance_of(odds), 0.0, 0.0, 0.0)
-        found[-1 - key] = FoundPassage(Judged(item, odds, passage.kind), passage, met, similarity)
-    return found
 
 
 def _embedded(embedder: Embedder, query: str) -> bytes:

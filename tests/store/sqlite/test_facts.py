@@ -5,7 +5,7 @@ from pathlib import Path
 import apsw
 
 from memsweep import Memory
-from memsweep.memory.facts_and_segments import fact_words
+from memsweep.memory.recall import fact_words
 from memsweep.model.stored import to_json
 from memsweep.store.sqlite import graph_sql
 
