@@ -129,4 +129,11 @@ class DoorArgument(NamedTuple):
     of_lists: bool = True
     """Of a filter: lists of memories take it, too."""
     column: str = ""
-    """Of a filter: the column of a memory that must be equal to it."""
+    """Of a filter: the column of a memory that is compared with it; or of what it has, such as `origin.client`."""
+    op: str = "="
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Return what has the column, and its name."""
+        table, _, column = self.column.rpartition(".")
+        return table or "memory", column

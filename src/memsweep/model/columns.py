@@ -242,11 +242,6 @@ def _or_nothing(encode: Convert) -> Convert:
     return lambda value: None if value is None else encode(value)
 
 
-def shape_of(where: Sequence[tuple[str, Any, Any]]) -> tuple[tuple[str, Any], ...]:
-    """Return conditions without their values, of which a statement is made."""
-    return tuple([(column, op) for column, op, _ in where])
-
-
 def _careful(decode: Convert) -> Convert:
     def decoded(value: Any) -> Any:
         try:

@@ -305,15 +305,6 @@ class Memory(ShownMemory):
     """Both: the live ones of its whole chain, the nearest first."""
 
 
-def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:
-    """When a memory was last remembered, recalled or found on disk; in microseconds.
-
-    A file that is verified has been seen, though its memory is not written each time.
-    """
-    seen = created_at if seen_at is None else seen_at
-    return seen if stale or verified_at is None else max(seen, verified_at)
-
-
 def vector_bytes(chunks: int, model: EmbeddingModel | None, index_bytes: int) -> int:
     """Return the size of a workspace's vectors: one byte a dimension and chunk, and the index that searches read."""
     return index_bytes + (chunks * model.dimension if model else 0)

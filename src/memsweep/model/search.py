@@ -25,7 +25,7 @@ from memsweep.model.frozen import field, frozen, replace
 from memsweep.model.origin import TIERS, UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import ROLES, Role
 from memsweep.model.shown import ShownMemory
-from memsweep.model.times import from_micros, moment_or_none, parse_time
+from memsweep.model.times import from_micros, moment_or_none, parse_time, to_micros
 
 MAX_LIMIT = 50  # hits on a page
 SearchMode = Literal["precise", "deep"]
@@ -46,6 +46,16 @@ class HeldBack(NamedTuple):
     since: int | None = None
     expired_by: int | None = None
     files: bool = True
+
+
+class Comparison(NamedTuple):
+    """A column of a memory, or of what it has, that a filter compares with a value."""
+
+    name: str
+    table: str
+    column: str
+    op: str
+    value: Any
 
 
 @frozen
@@ -82,10 +92,14 @@ class Filters:
         return replace(self, held_back=None)
 
     @property
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of a memory that are asked for by their value, and the values."""
-        found = {each.column: getattr(self, name) for name, each in FILTERS.items() if each.column}
-        return {column: value for column, value in found.items() if value is not None}
+    def comparisons(self) -> list[Comparison]:
+        """Return what columns are compared with; moments as they are stored."""
+        asked = [(name, each, getattr(self, name)) for name, each in FILTERS.items() if each.column]
+        return [
+            Comparison(name, *each.place, each.op, to_micros(value) if isinstance(value, datetime) else value)
+            for name, each, value in asked
+            if value is not None
+        ]
 
     @property
     def any_role(self) -> bool:
@@ -337,14 +351,19 @@ def _filter(
 
 
 _TIERS = (*TIERS, UNKNOWN.tier)
+_MADE = {"column": "created_at"}
 _AS_OF = "What was there then and had not been superseded yet."
 _TIER_SAID = "Only what came from a person, agent, tool, import or unknown."
 _WHERE = "Only with metadata such as ticket.id=42, state=open|new, score>3; can be repeated."
 FILTERS: Mapping[str, DoorArgument] = {
     "tags": _filter(_tags, items_of(TEXT), ("--tag", "-t"), "Only with this tag; repeat it to require several."),
     "source": _filter(_text, TEXT, ("--source",), "Only from this source.", column="source"),
-    "date_from": _filter(parse_time, TIME, ("--since",), "Only since this date.", metavar="DATE"),
-    "date_to": _filter(_until, TIME, ("--until",), "Only up to this date.", metavar="DATE"),
+    "date_from": _filter(
+        parse_time, TIME, ("--since",), "Only since this date.", metavar="DATE", column="created_at", op=">="
+    ),
+    "date_to": _filter(
+        _until, TIME, ("--until",), "Only up to this date.", metavar="DATE", column="created_at", op="<="
+    ),
     "include_stale": _filter(_flag, FLAG, ("--include-stale",), "Include stale memories.", of_lists=False),
     "include_expired": _filter(_flag, FLAG, ("--include-expired",), "Include what has expired."),
     "path": _filter(
@@ -353,8 +372,8 @@ FILTERS: Mapping[str, DoorArgument] = {
         ("--path",),
         "Only code in this file or folder, or that a pattern matches.",
     ),
-    "language": _filter(_word, TEXT),
-    "symbol_kind": _filter(_word, TEXT, of_lists=False),
+    "language": _filter(_word, TEXT, column="code_file.language"),
+    "symbol_kind": _filter(_word, TEXT, of_lists=False, column="chunk.symbol_kind"),
     "as_of": _filter(
         _until,
         TIME,
@@ -362,10 +381,12 @@ FILTERS: Mapping[str, DoorArgument] = {
         _AS_OF,
         metavar="DATE",
         of_lists=False,
+        **_MADE,
+        op="<=",
     ),
     "tier": _filter(_tier, one_of(_TIERS), ("--tier",), _TIER_SAID),
-    "client": _filter(_text, TEXT, ("--client",), "Only what came from this client."),
-    "session": _filter(_text, TEXT, ("--session",), "Only what came from this session."),
+    "client": _filter(_text, TEXT, ("--client",), "Only what came from this client.", column="origin.client"),
+    "session": _filter(_text, TEXT, ("--session",), "Only what came from this session.", column="origin.session"),
     "kind": _filter(
         _choice(KINDS),
         one_of(KINDS),

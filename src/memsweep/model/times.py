@@ -109,3 +109,12 @@ def holds(fact: Dated, now: datetime) -> bool:
 def holding_at(as_of: datetime | None, now: datetime) -> Callable[[Dated], bool]:
     """Return a test whether facts hold now, or held at a date."""
     return lambda fact: holds(fact, now) if as_of is None else held(fact, as_of)
+
+
+def last_seen(created_at: int, seen_at: int | None, *, stale: bool, verified_at: int | None) -> int:
+    """When a memory was last remembered, recalled or found on disk; in microseconds.
+
+    A file that is verified has been seen, though its memory is not written each time.
+    """
+    seen = created_at if seen_at is None else seen_at
+    return seen if stale or verified_at is None else max(seen, verified_at)

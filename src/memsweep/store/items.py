@@ -11,8 +11,9 @@ from memsweep.model.columns import Bin, part
 from memsweep.model.contribution import stands_alone
 from memsweep.model.ids import findable
 from memsweep.model.likeness import WordGroups
-from memsweep.model.memory import CODE_SOURCE, last_seen
+from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.plan import Kind, Survey
+from memsweep.model.times import last_seen
 from memsweep.store.rows import Find, Read, Rows, Show, SumsBy, Values, Where
 from memsweep.store.things.code import CODE_FILE, CODE_ROOT, CODE_SCOPE
 from memsweep.store.things.collected import SavedReceipt

@@ -30,6 +30,11 @@ Shape = tuple[tuple[str, Op], ...]
 """The same without the values: what a statement is made of."""
 
 
+def shape_of(where: Sequence[Where]) -> Shape:
+    """Return conditions without their values."""
+    return tuple([(column, op) for column, op, _ in where])
+
+
 class Find(NamedTuple):
     """Rows of a class that meet all conditions, in an order; of links in none, unless one is named.
 

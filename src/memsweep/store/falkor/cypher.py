@@ -12,7 +12,6 @@ from typing import Any
 
 from memsweep.model import wildcards
 from memsweep.model.search import Filters
-from memsweep.model.times import to_micros
 from memsweep.model.wildcards import expression, letter_set
 from memsweep.store.things.memories import MEMORY
 
@@ -268,32 +267,21 @@ def asked_for(
     if filters.tags:
         parts.append("ALL(tag IN $tags WHERE tag IN m.tags)")
         values["tags"] = list(filters.tags)
-    for column, value in filters.columns.items():
+    for each in filters.comparisons:
+        if each.table == "origin":  # which `origin_keys` are of
+            continue
         # An index finds nothing empty; what older nodes lack is what a table has by default.
-        found, name = f"m.{MEMORY.in_node(column)}", f"of_{column}"
-        if value == MEMORY.columns[column].default:
-            found, values[f"{name}_by_default"] = f"coalesce({found}, ${name}_by_default)", value
-        parts.append(f"{found} = ${name}")
-        values[name] = value
-    bounds = (
-        (filters.date_from, "date_from", ">="),
-        (filters.date_to, "date_to", "<="),
-        (filters.as_of, "as_of", "<="),
-    )
-    for bound, name, sign in bounds:
-        if bound is not None:
-            parts.append(f"m.created_at {sign} ${name}")
-            values[name] = to_micros(bound)
+        found = f"{'c' if each.table == 'chunk' else 'm'}.{each.column}"
+        if each.table == "memory" and each.value == MEMORY.columns[each.column].default:
+            found, values[f"{each.name}_by_default"] = f"coalesce({found}, ${each.name}_by_default)", each.value
+        parts.append(f"{found} {each.op} ${each.name}")
+        values[each.name] = each.value
     if compared_keys is not None:
         parts.append("m.key IN $compared_keys")
         values["compared_keys"] = list(compared_keys)
     if origin_keys is not None:
         parts.append("coalesce(m.origin, 0) IN $origin_keys")
         values["origin_keys"] = [key or 0 for key in origin_keys]
-    for name, where in (("language", "m.language"), ("symbol_kind", "c.symbol_kind")):
-        if (wanted := getattr(filters, name)) is not None:
-            parts.append(f"{where} = ${name}")
-            values[name] = wanted
     if filters.kind is not None:
         parts.append(_OF_KIND[filters.kind])
     return parts, values

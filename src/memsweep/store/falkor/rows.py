@@ -9,12 +9,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders, shape_of
+from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders
 from memsweep.store.falkor.row_codec import name_in
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told
-from memsweep.store.rows import Find, Read, Shape, Show, SumsBy, Tally, Values, Where, sparing
+from memsweep.store.rows import Find, Read, Shape, Show, SumsBy, Tally, Values, Where, shape_of, sparing
 from memsweep.store.things.memories import MEMORY, OriginRow
 
 if TYPE_CHECKING:

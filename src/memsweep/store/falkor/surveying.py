@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from memsweep.model.contribution import stands_alone
 from memsweep.model.likeness import WordGroups
-from memsweep.model.memory import last_seen
 from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
+from memsweep.model.times import last_seen
 from memsweep.store.falkor import cypher, gc_cypher, superseding_cypher
 from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction

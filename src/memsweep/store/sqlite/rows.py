@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders, shape_of
+from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders
 from memsweep.store.file.connect import SUSPECTS, one
 from memsweep.store.file.schema import GET_META, SET_META
-from memsweep.store.rows import Find, Read, RowReads, Shape, Show, SumsBy, Tally, Values, Where
+from memsweep.store.rows import Find, Read, RowReads, Shape, Show, SumsBy, Tally, Values, Where, shape_of
 from memsweep.store.sqlite.beside_sql import BESIDE, Beside
 
 if TYPE_CHECKING:

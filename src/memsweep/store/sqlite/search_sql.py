@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from memsweep.model.conditions import Condition, kind_of
@@ -12,7 +12,6 @@ from memsweep.model.search import Filters, HeldBack
 from memsweep.model.stored import to_json
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
-from memsweep.store.things.memories import MEMORY
 
 WORD_COUNT = "select doc from chunk_word where term = ?"
 ANY_STALE = "select exists (select 1 from memory where stale)"
@@ -60,6 +59,14 @@ _CODE = "(select chunk.id from code_file cross join chunk on chunk.memory = code
 _CHUNKS_OF_KIND = {"memory": f"not in {_CODE}", "code": f"in {_CODE}", "fact": "in ()", "segment": "in ()"}
 
 
+_COMPARED = {
+    "memory": "memory.{}",
+    "chunk": "chunk.{}",
+    "code_file": "memory.id in (select memory from code_file where {})",
+    "origin": "memory.origin in (select id from origin where {})",
+}
+
+
 def condition(filters: Filters) -> tuple[str, list[Any]]:
     """Return the filters as a condition on `memory` and `chunk`, with its values, but for staleness."""
     parts: list[str] = []
@@ -70,29 +77,15 @@ def condition(filters: Filters) -> tuple[str, list[Any]]:
             " group by memory having count(*) = ?)"
         )
         values += [json.dumps(filters.tags), len(set(filters.tags))]
-    for column, value in filters.columns.items():
-        parts.append(f"memory.{MEMORY.in_file(column)} = ?")
-        values.append(value)
-    for bound, sign in ((filters.date_from, ">="), (filters.date_to, "<="), (filters.as_of, "<=")):
-        if bound is not None:
-            parts.append(f"memory.created_at {sign} ?")
-            values.append(to_micros(bound))
+    for each in filters.comparisons:
+        parts.append(_COMPARED[each.table].format(f"{each.column} {each.op} ?"))
+        values.append(each.value)
     if filters.path is not None:
         place = _WHOLE if filters.path.startswith("/") else _RELATIVE
         parts.append(f"memory.id in ({CODE_AT_PATH.format(path=place)})")
         values.append(filters.path.rstrip("/"))
-    if filters.language is not None:
-        parts.append("memory.id in (select memory from code_file where language = ?)")
-        values.append(filters.language)
-    if filters.symbol_kind is not None:
-        parts.append("chunk.symbol_kind = ?")
-        values.append(filters.symbol_kind)
     if filters.kind is not None:
         parts.append(_OF_KIND[filters.kind])
-    for name in ("client", "session"):
-        if (wanted := getattr(filters, name)) is not None:
-            parts.append(f"memory.origin in (select id from origin where {name} = ?)")
-            values.append(wanted)
     if filters.tier is not None:
         parts.append("coalesce((select tier from origin where id = memory.origin), 'unknown') = ?")
         values.append(filters.tier)
@@ -151,49 +144,48 @@ class Hidden(NamedTuple):
     expired: bool
 
 
+_MEMBERS = "select chunk.id from memory join chunk on chunk.memory = memory.id where memory.trash is null"
+# Where it is not said which memories, all are looked at, in an index that leaves the texts alone.
+_LOOKED_OVER = _MEMBERS.replace("memory join", "memory indexed by memory_by_number cross join", 1)
+
+
 def eligible(filters: Filters, hidden: Hidden, key: str) -> tuple[str, list[Any]]:
     """` and …` for a statement about chunks whose key column is `key`; empty where everything is eligible.
 
     A filter lists what passes; what is stale or superseded is listed to be left out: all lists are short in practice.
     """
     clause, values = condition(replace(filters, kind=None))
-    members = "select chunk.id from memory join chunk on chunk.memory = memory.id where memory.trash is null"
-    # Where it is not said which memories, all are looked at, in an index that leaves the texts alone.
-    looked_over = members.replace("memory join", "memory indexed by memory_by_number cross join", 1)
-    listed = members if "memory.id in" in clause else looked_over
-    parts = [f" and {key} in ({listed} and {clause})"] if clause else []
+    listed = _MEMBERS if "memory.id in" in clause else _LOOKED_OVER
+    parts = [f"{key} in ({listed} and {clause})"] if clause else []
     if filters.kind is not None:
-        parts.append(f" and {key} {_CHUNKS_OF_KIND[filters.kind]}")
-    if hidden.stale and not filters.include_stale:
-        parts.append(f" and {key} not in ({members} and memory.stale)")
-    if (back := filters.held_back) is not None and back.tiers:
-        parts.append(f" and {key} not in ({members} and {HELD_BACK})")
-        values += held_values(back)
-    if hidden.expired:
-        parts.append(f" and {key} not in ({_EXPIRED_CHUNKS})")
-        values.append(expired_by(filters))
-    if hidden.superseded:
-        parts.append(f" and {key} not in ({superseded_chunks(filters.as_of is not None)})")
-        values += [] if filters.as_of is None else [to_micros(filters.as_of)]
-    return "".join(parts), values
+        parts.append(f"{key} {_CHUNKS_OF_KIND[filters.kind]}")
+    for _, chunks, more in _left_out(filters, hidden):
+        parts.append(f"{key} not in ({chunks})")
+        values += more
+    return "".join(f" and {part}" for part in parts), values
 
 
 def passes(filters: Filters, hidden: Hidden) -> tuple[str, list[Any]]:
     """The same as a condition on single chunks and their memories, where those are few: no list is made."""
     clause, values = condition(filters)
     parts = [clause] if clause else []
-    if hidden.stale and not filters.include_stale:
-        parts.append("not memory.stale")
-    if (back := filters.held_back) is not None and back.tiers:
-        parts.append(f"not coalesce({HELD_BACK}, false)")
-        values += held_values(back)
-    if hidden.expired:
-        parts.append(f"not {EXPIRED}")
-        values.append(expired_by(filters))
-    if hidden.superseded:
-        parts.append(f"chunk.id not in ({superseded_chunks(filters.as_of is not None)})")
-        values += [] if filters.as_of is None else [to_micros(filters.as_of)]
+    for is_so, chunks, more in _left_out(filters, hidden):
+        parts.append(f"not coalesce({is_so}, false)" if is_so else f"chunk.id not in ({chunks})")
+        values += more
     return "".join(f" and {part}" for part in parts), values
+
+
+def _left_out(filters: Filters, hidden: Hidden) -> Iterator[tuple[str, str, list[Any]]]:
+    """Yield what is no hit although the filters accept it: of a single memory, as a list of chunks, and the values."""
+    if hidden.stale and not filters.include_stale:
+        yield "memory.stale", f"{_MEMBERS} and memory.stale", []
+    if (back := filters.held_back) is not None and back.tiers:
+        yield HELD_BACK, f"{_MEMBERS} and {HELD_BACK}", held_values(back)
+    if hidden.expired:
+        yield EXPIRED, _EXPIRED_CHUNKS, [expired_by(filters)]
+    if hidden.superseded:
+        then = filters.as_of
+        yield "", superseded_chunks(then is not None), [] if then is None else [to_micros(then)]
 
 
 def match_words(where: str) -> str:
