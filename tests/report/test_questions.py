@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 import pytest
 
 from memsweep.model.frozen import values_of
-from memsweep.model.memory import Memory
+from memsweep.model.memory import Memory, ShownMemory
 from memsweep.model.origin import UNKNOWN
 from memsweep.model.plan import Plan, PlanView, Totals
-from memsweep.model.shown import ShownMemory
 from memsweep.report.questions import delete_question, plan_question
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

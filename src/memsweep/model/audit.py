@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from memsweep.model.audit_event import AuditEvent as AuditEvent
-from memsweep.model.frozen import frozen
+from memsweep.model.frozen import field, frozen
 
 if TYPE_CHECKING:
     from memsweep.model.workspace import Workspace
+
+
+@frozen
+class AuditEvent:
+    """An event of the log: who did what, when and why."""
+
+    at: datetime
+    actor: str
+    action: str
+    subject: str
+    counts: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+    ids: tuple[str, ...] = ()
+    """The memories and entities that it happened to; of a large act that was read again, only some of them."""
 
 
 @frozen

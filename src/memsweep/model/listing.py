@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from memsweep.model.frozen import field, frozen
+from memsweep.model.memory import ShownMemory
 from memsweep.model.origin import Origin
 from memsweep.model.search import Filters, HeldBack, Kind
-from memsweep.model.shown import ShownMemory
 
 State = Literal["current", "stale", "pinned", "superseded", "quarantined", "expiring", "expired"]
 """`current` is what search can find: neither stale, superseded nor in quarantine. `expiring` has a date of expiry. What

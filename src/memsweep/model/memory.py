@@ -1,4 +1,4 @@
-"""The values of remembering: memories, their chunks, and the names and facts that came with them."""
+"""The values of remembering: memories as answers show them, their chunks, the names and facts that came with them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,47 @@ from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_type_hints
 
-from memsweep.model.audit_event import AuditEvent
+from memsweep.model.audit import AuditEvent
 from memsweep.model.checks import NUMBER, TEXT, DoorArgument, fields, flag, items_of
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.shown import ShownMemory
 from memsweep.model.workspace import EmbeddingModel as EmbeddingModel
 from memsweep.model.workspace import Workspace as Workspace
+
+
+@frozen
+class CodePlace:
+    """The file that a memory is of, when it was last seen to be so, and of a passage the symbol in it."""
+
+    path: str
+    file_path: str
+    language: str
+    lines: int
+    verified_at: datetime | None
+    symbol: str = ""
+    kind: str = ""
+
+
+@frozen
+class ShownMemory:
+    """The parts of a memory that every answer shows, by the names of its columns."""
+
+    tags: tuple[str, ...]
+    source: str
+    created_at: datetime
+    updated_at: datetime
+    last_seen_at: datetime
+    """When it was last remembered, recalled, or found on disk."""
+    expires_at: datetime | None
+    stale: bool
+    pinned: bool
+    released_at: datetime | None
+    """When somebody let it out of quarantine."""
+    thread_id: str | None
+    origin: Origin
+    code: CodePlace | None
+
 
 CODE_SOURCE = "code_indexer"
 DEFAULT_TYPE = "Concept"

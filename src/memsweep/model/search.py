@@ -22,9 +22,9 @@ from memsweep.model.checks import (
 )
 from memsweep.model.conditions import Condition, make_conditions
 from memsweep.model.frozen import field, frozen, replace
+from memsweep.model.memory import ShownMemory
 from memsweep.model.origin import TIERS, UNKNOWN, Origin, stored_origin
 from memsweep.model.roles import ROLES, Role
-from memsweep.model.shown import ShownMemory
 from memsweep.model.times import from_micros, moment_or_none, parse_time, to_micros
 
 MAX_LIMIT = 50  # hits on a page

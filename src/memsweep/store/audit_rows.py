@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from memsweep.model.audit_event import AuditEvent
+from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import findable
 from memsweep.model.stored import expect, to_json
 from memsweep.model.times import from_micros, to_micros

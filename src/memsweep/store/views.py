@@ -11,10 +11,9 @@ from typing import Any, Literal, NamedTuple
 
 from memsweep.model.columns import Column, Convert, Declaration, Side
 from memsweep.model.listing import ListedMemory
-from memsweep.model.memory import Memory, NamedThing, Superseding
+from memsweep.model.memory import CodePlace, Memory, NamedThing, Superseding
 from memsweep.model.origin import UNKNOWN, stored_origin
 from memsweep.model.search import Owner, Passage, Passages
-from memsweep.model.shown import CodePlace
 from memsweep.model.times import from_micros, last_seen, moment_or_none
 from memsweep.store.rows import RowReads, Show, sparing
 from memsweep.store.things.code import CODE_FILE, CODE_ROOT, CODE_SCOPE

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memsweep.errors import AlreadyExists, NotAllowed, UnknownWorkspace
-from memsweep.model.audit_event import AuditEvent
+from memsweep.model.audit import AuditEvent
 from memsweep.model.columns import declared, decoder, part
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.workspace import Workspace

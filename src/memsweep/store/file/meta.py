@@ -12,7 +12,7 @@ from memsweep.store.file import schema
 from memsweep.store.file.connect import one
 
 if TYPE_CHECKING:
-    from memsweep.model.audit_event import AuditEvent
+    from memsweep.model.audit import AuditEvent
 
 _MODEL = "model"
 

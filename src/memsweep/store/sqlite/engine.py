@@ -36,7 +36,7 @@ from memsweep.store.things.registry import TokenRow, WorkspaceRow
 from memsweep.store.workspaces import Change, Engine, changed, sound_rows
 
 if TYPE_CHECKING:
-    from memsweep.model.audit_event import AuditEvent
+    from memsweep.model.audit import AuditEvent
     from memsweep.store.sqlite.home import SqliteHomeKeeper
 
 R = TypeVar("R")

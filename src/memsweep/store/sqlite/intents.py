@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError, StoreReadOnly
-from memsweep.model.audit_event import AuditEvent
+from memsweep.model.audit import AuditEvent
 from memsweep.store.drafts import sync
 from memsweep.store.file import schema
 from memsweep.store.file.connect import Pool, connected, exists, immediate, make_folder, one, plain_errors
