@@ -295,8 +295,8 @@ def rank_chunks(
     ranked = fuse(candidates, weights)
     keys_at = _neighbourhood(store, candidates, ranked, filters, weights)
     ranked = spread(ranked, keys_at, weights)
-    similarity = {key: close for key, _, close, _, _, _ in candidates}
-    memories = sum(not is_code for _, _, _, _, is_code, _ in candidates)
+    similarity = {each.key: each.similarity for each in candidates}
+    memories = sum(not each.is_code for each in candidates)
     if first is not None and memories == len(candidates) and filters.any_role:
         lead = leading(ranked, first)
         owners = _owners(store, candidates, ranked[:lead])
@@ -327,7 +327,7 @@ def _files(owners: Mapping[int, Owner], rankings: Sequence[Sequence[Row]]) -> se
 
 def _owners(store: Store, candidates: Sequence[Candidate], rows: Sequence[Row]) -> dict[int, Owner]:
     """Return the owners of the chunks of some rows; engines may leave out some, and those of neighbours."""
-    known = {key: owner for key, _, _, _, _, owner in candidates if owner is not None}
+    known = {each.key: each.owner for each in candidates if each.owner is not None}
     unknown = [row[1] for row in rows if row[1] not in known]
     return known | views.owners(store.rows, unknown) if unknown else known
 
@@ -368,7 +368,7 @@ def _neighbourhood(
 ) -> dict[Place, int]:
     """The keys at the places of all candidates, and at those next to the best of them. Pieces of code are cut where
     something begins, so what stands beside one says nothing of it; `by_file` counts what else its file has."""
-    place_of = {key: place for key, _, _, place, is_code, _ in candidates if place is not None and not is_code}
+    place_of = {each.key: each.place for each in candidates if each.place is not None and not each.is_code}
     known = {place: key for key, place in place_of.items()}
     speaking = (place_of.get(row[1]) for row in ranking[:_SPREAD_FROM])
     around = places_around((place for place in speaking if place is not None), weights)
