@@ -4,7 +4,7 @@ import apsw
 import pytest
 
 from memsweep.model.columns import Declaration
-from memsweep.model.stored import to_json
+from memsweep.model.text import to_json
 from memsweep.store.falkor import row_codec
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.things.every import THINGS

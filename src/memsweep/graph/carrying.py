@@ -15,8 +15,7 @@ from memsweep.model.contribution import Contribution, FactState
 from memsweep.model.graph import ExportedEntity, ExportedRelation, GraphDump, Imported
 from memsweep.model.graph_rows import Alias, Name
 from memsweep.model.ids import is_own_id
-from memsweep.model.stored import to_json
-from memsweep.model.text import name_key
+from memsweep.model.text import name_key, to_json
 from memsweep.model.times import from_micros, micros_or_none, to_micros
 from memsweep.store.journals import note
 from memsweep.store.paused import gc_paused

@@ -21,7 +21,7 @@ from typing import Any, ForwardRef, Literal, TypeVar, get_type_hints
 from memsweep.model import forms as f
 from memsweep.model.forms import Form, Remedy
 from memsweep.model.frozen import field, frozen, replace
-from memsweep.model.stored import mapping, texts, to_json
+from memsweep.model.text import mapping, texts, to_json
 from memsweep.model.times import from_micros, micros_or_none, moment_or_none, to_micros
 
 R = TypeVar("R")

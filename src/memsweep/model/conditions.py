@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from memsweep.errors import BadInput
 from memsweep.model.checks import few, fitting, flag, only, plain_text
-from memsweep.model.stored import mapping, to_json
+from memsweep.model.text import mapping, to_json
 
 Scalar = str | int | float | bool
 Order = Literal[">", ">=", "<", "<="]

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from memsweep.model.frozen import frozen
-from memsweep.model.stored import to_json
+from memsweep.model.text import to_json
 
 
 @frozen

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.model.audit import AuditEvent
 from memsweep.model.ids import findable
-from memsweep.model.stored import expect, to_json
+from memsweep.model.text import expect, to_json
 from memsweep.model.times import from_micros, to_micros
 from memsweep.store.rows import Find, RowReads, Rows, Where
 from memsweep.store.things.collected import AuditRow

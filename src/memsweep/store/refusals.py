@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from memsweep.errors import AlreadyExists, Conflict, ModelMismatch, NotFound, StoreBusy, UnknownWorkspace
-from memsweep.model.stored import expect
+from memsweep.model.text import expect
 
 if TYPE_CHECKING:
     from datetime import datetime

@@ -18,7 +18,7 @@ from memsweep.errors import BadInput
 from memsweep.model.columns import part
 from memsweep.model.origin import UNKNOWN, Origin, stored_origin
 from memsweep.model.segment import ContextSegment, Generation
-from memsweep.model.stored import expect, expect_or_null
+from memsweep.model.text import expect, expect_or_null
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.window import StoredSegment, WindowRow, WindowState
 from memsweep.store.journals import Origins, asked_for

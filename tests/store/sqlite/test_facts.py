@@ -6,7 +6,7 @@ import apsw
 
 from memsweep import Memory
 from memsweep.memory.recall import fact_words
-from memsweep.model.stored import to_json
+from memsweep.model.text import to_json
 from memsweep.store.sqlite import graph_sql
 
 

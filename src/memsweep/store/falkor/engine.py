@@ -21,7 +21,7 @@ from memsweep.forking import new_lock
 from memsweep.model.audit import AuditEvent
 from memsweep.model.columns import declared, encoded, encoders
 from memsweep.model.memory import Workspace
-from memsweep.model.stored import to_json
+from memsweep.model.text import to_json
 from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.audit_rows import log
 from memsweep.store.falkor import cypher, gc_cypher, link, structure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memsweep.model.stored import to_json
+from memsweep.model.text import to_json
 from memsweep.model.workspace import EmbeddingModel, model_from, model_text
 from memsweep.store.file import schema
 from memsweep.store.file.connect import one

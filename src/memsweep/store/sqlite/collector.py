@@ -18,7 +18,7 @@ from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
-from memsweep.model.stored import to_json
+from memsweep.model.text import to_json
 from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file import commit_marker, schema

@@ -21,7 +21,7 @@ import apsw
 from memsweep.errors import MemsweepError, StoreCorrupt, StoreError
 from memsweep.forking import new_lock, stores
 from memsweep.model.columns import declared
-from memsweep.model.stored import expect
+from memsweep.model.text import expect
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import Workspace
 from memsweep.store.file import connect, schema

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from memsweep.model.conditions import Condition, kind_of
 from memsweep.model.frozen import replace
 from memsweep.model.search import Filters, HeldBack
-from memsweep.model.stored import to_json
+from memsweep.model.text import to_json
 from memsweep.model.times import to_micros
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import apsw
 
-from memsweep.model.stored import to_json
+from memsweep.model.text import to_json
 from memsweep.model.times import to_micros
 from memsweep.store.file.connect import BUSY_SECONDS, immediate
 from memsweep.store.sqlite import sql

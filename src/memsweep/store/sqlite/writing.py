@@ -31,9 +31,8 @@ from memsweep.model.memory import (
 from memsweep.model.origin import Origin
 from memsweep.model.revision import MemoryText, Mentioned, Piece, Place, mentioned_in, stated_in
 from memsweep.model.stating import stated
-from memsweep.model.stored import to_json
 from memsweep.model.superseding import Older
-from memsweep.model.text import case_key, content_hash, name_key
+from memsweep.model.text import case_key, content_hash, name_key, to_json
 from memsweep.model.times import to_micros
 from memsweep.store.audit_rows import log
 from memsweep.store.file.connect import insert, one, row
