@@ -1,4 +1,4 @@
-"""The steps around the decisions: plan, apply, undo, recover, purge, delete, pin."""
+"""The steps around the decisions: plan, apply, undo, recover, purge, delete, pin, and a collection in steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chunks of an earlier text that come back: what they mention by now, and vectors of the model that is in use."""
+"""Earlier texts that come back: notes on their chunks, what they mention by now, and the forms that memories get."""
 
 from __future__ import annotations
 

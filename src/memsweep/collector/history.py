@@ -1,4 +1,4 @@
-"""Tell the history of a memory or an entity from the audit log; also when nothing else of it is left."""
+"""Tell the history of a memory or an entity, why it is kept or is garbage, and what receipts hold, page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read what a verdict on one thing must see, and no more: asking all rules about everything takes seconds.
+"""Judge one thing by what a verdict on it must see, and no more: asking all rules about everything takes seconds.
 
 Each rule judges a memory by its own row, by what superseded it, and by the memories that say the same; the last are
 looked up by their rarest words. An entity that a memory mentions which no rule takes is alive for every rule.

@@ -1,4 +1,4 @@
-"""Purge: what old receipts hold leaves for good. Reads and decides first, writes last."""
+"""Purge: what old receipts hold leaves for good, merges among them. Reads and decides first, writes last."""
 
 from __future__ import annotations
 

@@ -327,10 +327,7 @@ def _redact_aliases(tx: Changes, aliases: Sequence[Alias], receipt: int, now: in
     tx.revisions.add(Revision(receipt, "alias", entity, now, as_redaction(before)) for entity, before in kept)
 
 
-# Find the secrets in stored values: by their form or context, or by a value that is known from elsewhere.
-
-
-# Mask stored values: marks in place of the secrets in them. Pure.
+# masking (pure): marks in place of the secrets in stored values
 
 
 _KEYS = {"name_key": "name", "type_key": "type", "relation_key": "relation"}
@@ -453,6 +450,9 @@ def _moved(before: Piece, after: Piece, text: str, known: Known) -> Piece:
     if not text.startswith(before.text, before.start):
         return after
     return after._replace(start=len(known.redacted(text[: before.start], keep_lines=True)[0]))
+
+
+# finding: by form or context, or by a value that is known from elsewhere
 
 
 _PAGE = 500

@@ -1,4 +1,4 @@
-"""Update: a memory gets another text, tags or metadata in place. What it was before is held by a receipt.
+"""Update: a memory gets another text, tags or metadata in place, or leaves quarantine. A receipt holds what it was.
 
 Reads and decides first, writes last.
 """

@@ -1,4 +1,4 @@
-"""Check what is handed to the graph. Every refusal names the value and what to do. Pure."""
+"""Check what is handed to the graph, secrets included. Every refusal names the value and what to do. Pure."""
 
 from __future__ import annotations
 

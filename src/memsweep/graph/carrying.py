@@ -1,4 +1,4 @@
-"""The graph of a workspace as it is carried away, and one that is taken in beside what is there."""
+"""The graph of a workspace as it is carried away, and one that is taken in beside what is there: steps and rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The steps around the graph's decisions: relate, reinforce, look around."""
+"""The steps around the graph's decisions: relate, reinforce, look around, list by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several entities become one. Reads and decides first, writes last.
+"""Several entities become one, or a part of one becomes an entity of its own. Reads and decides first, writes last.
 
 What a merge touches is read once and changed in memory as if it were done step by step. It writes down every single
 thing that it moves; undoing its receipt goes through that list backwards.

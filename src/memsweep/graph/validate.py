@@ -1,5 +1,5 @@
 """Doubts about the graph: names that say nothing, names that are nearly the same, facts that hang in the air,
-facts that contradict each other. Pure.
+facts that contradict each other; and the communities in it. Pure.
 """
 
 from __future__ import annotations

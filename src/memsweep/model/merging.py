@@ -1,4 +1,4 @@
-"""Decide which facts a merge put away, and who may bring them back. Pure.
+"""Decide which facts a merge or a split moved and put away, and who may bring them back. Pure.
 
 A merge writes down every single thing it moves, under its receipt. It *stands* until that receipt is undone or
 purged. What it put away (facts that are there twice now, facts between two that are one now) belongs to it: no

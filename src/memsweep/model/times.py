@@ -1,4 +1,4 @@
-"""Times are aware UTC everywhere; at the doors they are ISO 8601, in the engines microseconds since 1970."""
+"""Times are aware UTC everywhere, ISO 8601 at the doors, microseconds since 1970 in the engines; when a fact holds."""
 
 from __future__ import annotations
 
