@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memsweep.model.graph_rows import UNMENTIONED, EntityRecord, Move
 from memsweep.model.merging import MERGED_MENTION, SPLIT_MENTION
-from memsweep.model.plan import Selection
+from memsweep.model.plan import CHANGED_SINCE, Selection
 from memsweep.model.revision import (
     MEMORY,
     MemoryAct,
@@ -32,6 +32,7 @@ from memsweep.store.refusals import other_model
 if TYPE_CHECKING:
     from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
+    from memsweep.store.memory_acts import MentionAt
 
 
 # Keep the notes of merges, splits and retractions on a chunk's mentions with its text.
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 # Reads first, writes last.
 
 
+OfMemory = TypeVar("OfMemory", "MemoryAct", "MentionAt")
 _MENTIONS = (MERGED_MENTION, SPLIT_MENTION, UNMENTIONED)
 
 
@@ -259,10 +261,11 @@ def earlier_texts(revisions: list[Revision]) -> dict[tuple[int, str], Mapping[st
     return {(each.item, content_hash(each.before["text"]).hex()): each.before for each in kept}
 
 
-def by_memory(acts: list[MemoryAct]) -> dict[int, list[MemoryAct]]:
-    found: dict[int, list[MemoryAct]] = defaultdict(list)
-    for act in acts:
-        found[act.memory].append(act)
+def by_memory(rows: Iterable[OfMemory]) -> dict[int, list[OfMemory]]:
+    """Return acts, or mentions, by the memory that they are of."""
+    found: dict[int, list[OfMemory]] = defaultdict(list)
+    for row in rows:
+        found[row.memory].append(row)
     return found
 
 
@@ -280,7 +283,6 @@ def renamed(journal: list[MemoryAct], entities: StandingEntities) -> list[Memory
 # Reads and decides first, writes last.
 
 
-CHANGED = "changed since the plan was made"
 Lost = Mapping[int, Collection[Place]]
 """What a memory, in another form, mentions no more."""
 
@@ -316,7 +318,7 @@ class Forms:
     def make(self, row: MemoryText, was: MemoryState | None, will: MemoryState | None, *, returns: bool = False) -> str:
         """Give a memory another form; why that cannot be, or nothing."""
         if will is None:
-            return CHANGED
+            return CHANGED_SINCE
         after, earlier = remade(row, was, will), None
         lives = row.trash is None or returns
         if will.text != row.content_hash.hex():

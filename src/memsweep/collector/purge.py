@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.model.audit import AuditQuery, Purged
-from memsweep.model.graph_rows import Alias, Name, RelationChange, RelationRecord
+from memsweep.model.graph_rows import ENDS, Alias, Name, RelationChange, RelationRecord
 from memsweep.model.merging import HeldRelation, MovedEnd, after_purge, freed_with
 from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import MEMORY
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
 
 # Purge: a merge that is freed is final, and the others lose nothing by it. Reads and decides first, writes last.
-
-
-_ENDS = ("subject", "object")
 
 
 class FinalMerges:
@@ -47,7 +44,7 @@ class FinalMerges:
         """Facts between those that are one for good, in whichever trash they wait."""
         if not self._final:
             return set()
-        keys = {move.a for move in self._tx.moves.of(self._final, _ENDS)}
+        keys = {move.a for move in self._tx.moves.of(self._final, ENDS)}
         held = [each for each in map(_held_relation, self._tx.relations.at(keys)) if each is not None]
         return freed_with(held, self._moved_ends(self.targets.keys(), keys), self._receipts)
 
@@ -74,7 +71,7 @@ class FinalMerges:
     def _moved_ends(self, merges: Collection[int], relations: Collection[int]) -> list[MovedEnd]:
         if not merges:
             return []
-        moves = self._tx.moves.of(merges, _ENDS, about=relations)
+        moves = self._tx.moves.of(merges, ENDS, about=relations)
         return [MovedEnd(move.receipt, move.kind, move.a, move.b) for move in moves if move.b is not None]
 
     def finish(self, entities: Set[int]) -> None:

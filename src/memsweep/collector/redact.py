@@ -17,7 +17,7 @@ from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import Alias, Move
 from memsweep.model.merging import SPLIT_NAME
 from memsweep.model.origin import renamed_session
-from memsweep.model.plan import Kind, Plan, PlanDraft, PlanItem, Receipt, Totals
+from memsweep.model.plan import CHANGED_SINCE, GONE_SINCE, Kind, Plan, PlanDraft, PlanItem, Receipt, Totals
 from memsweep.model.revision import (
     MEMORY,
     MemoryText,
@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 
 _NAMED = ("alias", "name", SPLIT_NAME)
-_CHANGED = "changed since the plan was made"
-_GONE = "gone since the plan was made"
 Item = tuple[str, int]
 """The kind of a row, and its key."""
 
@@ -284,9 +282,9 @@ class _Redaction:
         kind = kind_of(item)
         if kind == "memory":
             looked = memories.get(item.key)
-            return (looked.before.id, _CHANGED) if looked else (f"memory {item.key}", _GONE)
+            return (looked.before.id, CHANGED_SINCE) if looked else (f"memory {item.key}", GONE_SINCE)
         row = records.get((kind, item.key))
-        return (row.before.id, _CHANGED) if row else (f"{kind} {item.key}", _GONE)
+        return (row.before.id, CHANGED_SINCE) if row else (f"{kind} {item.key}", GONE_SINCE)
 
 
 def _hash(text: str) -> str:

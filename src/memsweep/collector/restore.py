@@ -16,7 +16,7 @@ from memsweep.collector.retraction import as_the_rows_are
 from memsweep.collector.unmerge import Unmerge
 from memsweep.collector.written_since import named_since, no_names
 from memsweep.model.contribution import FactState
-from memsweep.model.graph_rows import EntityRecord, Move, Place, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import ENDS, EntityRecord, Move, Place, RelationChange, RelationRecord, Source
 from memsweep.model.memory import DEFAULT_TYPE
 from memsweep.model.merging import Contender, MovedEnd, PutAway, RelationSet, Settled, settle
 from memsweep.model.plan import Kind, Selection, Totals
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from memsweep.model.plan import Operation
     from memsweep.store.changes import Changes
 
-_ENDS = ("subject", "object")
 _PLAIN = name_key(DEFAULT_TYPE)
 
 
@@ -366,7 +365,7 @@ class Returning:
         found: dict[int, tuple[MovedEnd, ...]] = defaultdict(tuple)
         if not relations or not self._standing:
             return found
-        for move in self._tx.moves.of(self._standing, _ENDS, about={each.key for each in relations}):
+        for move in self._tx.moves.of(self._standing, ENDS, about={each.key for each in relations}):
             assert move.b is not None, "an end was moved away from an entity"
             found[move.a] += (MovedEnd(move.receipt, move.kind, move.a, move.b),)
         return found

@@ -6,11 +6,10 @@ what that one took back. Reads and decides first, writes last.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from memsweep.collector.earlier_texts import Embed, Form, Forms, StandingEntities, renamed
+from memsweep.collector.earlier_texts import Embed, Form, Forms, StandingEntities, by_memory, renamed
 from memsweep.collector.restore import SaidAgain, said_again
 from memsweep.collector.retraction import FALLBACK, LINK, by_relation, given_back, was_retracted
 from memsweep.model.contribution import Contribution, FactState
@@ -228,7 +227,7 @@ class _LeftBehind:
         if not forms:
             return
         entities = StandingEntities(tx, entities_of(act for form in forms for act in whole[form.now.key]))
-        there = _by_memory(tx.acts.mentions([form.now.key for form in forms]))
+        there = by_memory(tx.acts.mentions([form.now.key for form in forms]))
         for form in forms:
             key, holder = form.now.key, form.now.trash
             taken = {act.key for act in whole[key] if act.trash == holder}
@@ -280,13 +279,6 @@ def _handed_in_before(journal: Sequence[MemoryAct], taken: Collection[int]) -> C
     origins = {act.origin for act in journal if act.key in taken} - {None}
     known = {place for act in journal for place in act.mentions}
     return lambda mention: mention.origin in origins and (mention.position, mention.entity) not in known
-
-
-def _by_memory(mentions: Iterable[MentionAt]) -> dict[int, list[MentionAt]]:
-    found: dict[int, list[MentionAt]] = defaultdict(list)
-    for each in mentions:
-        found[each.memory].append(each)
-    return found
 
 
 class Restatement:

@@ -18,7 +18,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memsweep.collector.earlier_texts import (
-    CHANGED,
     Embed,
     Forms,
     StandingEntities,
@@ -33,7 +32,17 @@ from memsweep.model.contribution import Contribution
 from memsweep.model.contribution import state_of as fact_of
 from memsweep.model.graph_rows import UNMENTIONED, Move
 from memsweep.model.origin import TIERS, Origin
-from memsweep.model.plan import CHANGES, IN_TRASH, Found, Operation, PlanItem, Selection, Totals
+from memsweep.model.plan import (
+    CHANGED_SINCE,
+    CHANGES,
+    GONE_SINCE,
+    IN_TRASH,
+    Found,
+    Operation,
+    PlanItem,
+    Selection,
+    Totals,
+)
 from memsweep.model.revision import MEMORY, MemoryAct, MemoryText, Place, entities_of, lost_mentions, state_of
 from memsweep.model.superseding import Bases, Basis, Pair, bases_text, without
 from memsweep.model.times import parse_time, to_micros
@@ -51,7 +60,6 @@ LINK = "link"
 """A move of this kind says which memory was superseded by which, since when, and who said so."""
 FALLBACK = "fallback"
 """A move of this kind says which version a relation got by falling back."""
-_GONE = "gone since the plan was made"
 Act = TypeVar("Act", MemoryAct, Contribution)
 
 
@@ -454,9 +462,9 @@ class Remainder:
     def _take(self, item: PlanItem) -> bool:
         row = self._forms.rows.get(item.key)
         if row is None or row.trash != item.evidence.get("trash"):
-            why = _GONE
+            why = GONE_SINCE
         elif row.version != item.evidence.get("version", item.version):
-            why = CHANGED
+            why = CHANGED_SINCE
         elif not (acts := set(item.evidence.get("acts", ()))):
             return True
         else:
@@ -544,15 +552,15 @@ class FactsWithout:
     ) -> str:
         """Why it is left as it is; empty if it falls back."""
         if fact is None:
-            return _GONE
+            return GONE_SINCE
         if fact.version != item.evidence.get("version", item.version):
-            return CHANGED
+            return CHANGED_SINCE
         if item.key in taken:
             return f"the same fact holds again as {taken[item.key]}"
         acts = set(item.evidence["acts"])
         after = fact_of(journal, acts)
         if after is None:
-            return CHANGED
+            return CHANGED_SINCE
         self._acts |= acts
         self._facts[item.key] = StoredFact(after, fact.version + 1)
         return ""

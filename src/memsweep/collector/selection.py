@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from memsweep.collector.strategies.rule import keeps_fact
 from memsweep.errors import Conflict, NotFound
-from memsweep.model.plan import CHANGES, Kind, Plan, PlanItem, Selection, Survey, Totals
+from memsweep.model.plan import CHANGED_SINCE, CHANGES, GONE_SINCE, Kind, Plan, PlanItem, Selection, Survey, Totals
 from memsweep.model.reach import unreachable
 from memsweep.model.text import counted
 from memsweep.store import plans
@@ -287,11 +287,11 @@ def _skipped(
 
 def _why_skipped(item: PlanItem, found: LiveRow | None, kept: str) -> str:
     if found is None:
-        return "gone since the plan was made"
+        return GONE_SINCE
     if found.pinned:
         return "pinned since the plan was made"
     if item.kind == "chunk" or found.version != item.version:
-        return "changed since the plan was made"
+        return CHANGED_SINCE
     return kept or "in use again since the plan was made"
 
 

@@ -12,7 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 from memsweep.collector.written_since import SinceMerge
 from memsweep.errors import Conflict
-from memsweep.model.graph_rows import UNMENTIONED, Alias, EntityRecord, Mention, Move, Name, RelationRecord, Strength
+from memsweep.model.graph_rows import (
+    ENDS,
+    UNMENTIONED,
+    Alias,
+    EntityRecord,
+    Mention,
+    Move,
+    Name,
+    RelationRecord,
+    Strength,
+)
 from memsweep.model.merging import (
     SPLIT,
     SPLIT_ENDS,
@@ -84,8 +94,7 @@ def _step(place: int, move: Move, given: dict[int | None, list[tuple[Any, ...]]]
     return Step(place, move.receipt, before, (), reduce(highest, brought) if brought else before, (version, move.c))
 
 
-_ENDS = ("subject", "object")
-_CHANGED = ("subject", "object", "strength", "source")
+_CHANGED = (*ENDS, "strength", "source")
 
 
 def take_apart(tx: Changes, receipt: int, moves: list[Move], doing: Operation, find: FindNames) -> Unmerge | None:
@@ -189,7 +198,7 @@ class Unmerge:
             self._changed_moves += changed
         self._move_mentions_back([merge for merge in merges if merge != self._receipt])
         self._weaken_relations(doing)
-        ends = [move for move in self._moves if move.kind in _ENDS]
+        ends = [move for move in self._moves if move.kind in ENDS]
         split = self._split_off(SPLIT_ENDS, {move.a for move in ends})
         holders = self._tx.receipts.at({each.receipt for each in split}) if split else {}
         for move in ends:
@@ -238,7 +247,7 @@ class Unmerge:
         stays = {alias.name_key for alias in self._tx.aliases.at([kept.key])} - {name for name, _ in (*back, *gone)}
         self._since = SinceMerge(self._tx, self._receipt, kept)
         self._since.name_again(back, {kept.name_key, *stays}, {move.a for move in self._of("mention")}, find)
-        moved = {move.a for move in self._moves if move.kind in _ENDS}
+        moved = {move.a for move in self._moves if move.kind in ENDS}
         self._since.look_at_facts(moved, {move.a for move in self._of("strength")} - self._restored)
         self._look_who_is_left_alone(self._since)
 
@@ -348,7 +357,7 @@ class Unmerge:
             self._set.move(move.a, ends["subject"], ends["object"])
             return
         # What was split off meanwhile stays where it is, and goes back to where it would be without this merge.
-        kind = SPLIT_ENDS[_ENDS.index(move.kind)]
+        kind = SPLIT_ENDS[ENDS.index(move.kind)]
         for each, holder in split:
             if (each.kind, each.a) == (kind, move.a):
                 self._changed_moves.append(each._replace(c=move.b))
@@ -388,9 +397,6 @@ class Unmerge:
         merges = self._tx.receipts.at({move.b for move in moves if move.b is not None})
         undone = {key for key, row in merges.items() if row.undone_at is not None}
         return {move.place for move in moves if move.a in there and move.b not in undone}
-
-
-_SPLIT_ENDS = ("subject", "object")
 
 
 def take_back(tx: Changes, receipt: int, moves: list[Move]) -> UndoSplit | None:
@@ -483,7 +489,7 @@ class UndoSplit:
         taken = self._tx.relations.current_between(set(places.values())) if places else []
         clashes = clashing(places, rows, taken)
         rivals = {each.key for each in clashes.values()} | clashes.keys()
-        later = self._tx.moves.of(self._tx.moves.targets(), _SPLIT_ENDS, about=rivals) if rivals else []
+        later = self._tx.moves.of(self._tx.moves.targets(), ENDS, about=rivals) if rivals else []
         self._refuse_after(move.receipt for move in later)
         for key, other in clashes.items():
             self.conflicts.append((self._set.relations[key].id, f"{other.id} says the same of the old name by now"))

@@ -10,7 +10,7 @@ from memsweep.context.plan import PruningPlan
 from memsweep.context.policy import Policy
 from memsweep.context.references import read_references
 from memsweep.context.roots import hard_reason
-from memsweep.model.plan import PlanItem
+from memsweep.model.plan import CHANGED_SINCE, GONE_SINCE, PlanItem
 from memsweep.model.segment import ContextSegment, PruningCandidate, SegmentType
 from memsweep.model.text import excerpt
 from memsweep.model.window import StoredSegment
@@ -40,13 +40,13 @@ def refusals(
     for own in ids:
         held = found.get(own)
         if held is None:
-            refused[own] = "gone since the plan was made" if own in planned else unknown(window, own)
+            refused[own] = GONE_SINCE if own in planned else unknown(window, own)
         elif reason := hard_reason(held.segment, policy.focus):
             refused[own] = reason
         elif held.stashed and to_stash:
             refused[own] = "in the stash already"
         elif own in planned and planned[own].version != held.version:
-            refused[own] = "changed since the plan was made"
+            refused[own] = CHANGED_SINCE
     return refused
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memsweep.errors import BadInput, Conflict
 from memsweep.graph.relating import find
 from memsweep.model.graph import Merged, Split
-from memsweep.model.graph_rows import Alias, EntityRecord, Mention, Move, Name, RelationRecord
+from memsweep.model.graph_rows import ENDS, Alias, EntityRecord, Mention, Move, Name, RelationRecord
 from memsweep.model.memory import NamedThing
 from memsweep.model.merging import (
     SPLIT,
@@ -193,7 +193,7 @@ class _Merge:
             self._join(receipt, same, key)
         if same is not None or (relation.trash is None and is_empty):
             self._set.trash(key, receipt)
-        for end, was in zip(("subject", "object"), relation.ends, strict=True):
+        for end, was in zip(ENDS, relation.ends, strict=True):
             if was == source:
                 self._note(receipt, end, key, source)
         self._set.move(key, subject, other)

@@ -15,6 +15,10 @@ Place = tuple[int, str, int]
 """The subject, the relation and the object of a fact."""
 
 
+ENDS = ("subject", "object")
+"""The columns of a fact that lead to entities, by which moves name them, too."""
+
+
 class Strength(NamedTuple):
     """The weight of a relation, and its reasons; times as they are stored."""
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from memsweep.model.decay import age_days, faded
 from memsweep.model.frozen import field, frozen
-from memsweep.model.graph_rows import Move, Place, RelationChange, RelationRecord, Source, Strength
+from memsweep.model.graph_rows import ENDS, Move, Place, RelationChange, RelationRecord, Source, Strength
 from memsweep.model.times import from_micros
 
 Values = tuple[Any, ...]
@@ -345,7 +345,7 @@ def after_purge(
         standing = by_relation.get(each.key, [])
         earlier = [move.receipt for move in standing if move.receipt < each.trash]
         trash = each.trash if each.trash not in receipts else max(earlier, default=None)
-        subject, target = (_end_left(each, end, standing, entities) for end in ("subject", "object"))
+        subject, target = (_end_left(each, end, standing, entities) for end in ENDS)
         if trash is None or subject is None or target is None:
             freed.add(each.key)
         else:

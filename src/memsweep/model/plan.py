@@ -29,6 +29,10 @@ CHANGES = frozenset({"falls_back", "holds_again", "stays_without", "earlier_text
 RETRACTED = CHANGES | {"brought"}
 """Reasons of facts that go, or change, with who said them."""
 
+GONE_SINCE = "gone since the plan was made"
+CHANGED_SINCE = "changed since the plan was made"
+"""Why an item of a plan is skipped."""
+
 # Facts of these types are never collected by themselves.
 PERMANENT_TYPES = frozenset({"rule"})
 

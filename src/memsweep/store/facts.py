@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import Bin, part
 from memsweep.model.contribution import strength_set
-from memsweep.model.graph_rows import Mention, Move, Place, RelationChange, RelationRecord, Source
+from memsweep.model.graph_rows import ENDS, Mention, Move, Place, RelationChange, RelationRecord, Source
 from memsweep.model.merging import Parts
 from memsweep.store.journals import note_if_any
 from memsweep.store.rows import Find, Rows, SumsBy, Values, Where, is_in, linked
@@ -35,7 +35,6 @@ _MANY = 100
 """Of so many memories, a graph is asked first whether any memory states anything."""
 _BINS: tuple[Bin, ...] = ("live", "trash")
 _HOLDS: Where = ("invalid_at", "null", None)
-_ENDS = ("subject", "object")
 _SAID = ("weight", "last_seen", "evidence", "explicit", "version")
 _HAND_OVER: tuple[tuple[tuple[str, ...], str, tuple[str, ...]], ...] = (
     (("target", "split"), "a", ("c",)),
@@ -102,7 +101,7 @@ class Relations:
         self._move([(before, after) for before, after in both if after.trash is not None])
         for bin, of_bin in _by_bin(both):
             moved = [after for before, after in of_bin if after.ends != before.ends]
-            said = (*_ENDS, *_SAID)
+            said = (*ENDS, *_SAID)
             self._rows.change(RelationRow, said, {row.key: (*row.ends, *_said(row)) for row in moved}, bin=bin)
         self._move([(before, after) for before, after in both if after.trash is None])
         changed = [row for before, row in both if row.ends == before.ends and _said(row) != _said(before)]
@@ -134,7 +133,7 @@ def at_either_end(
     rows: Rows, row: type[R], entities: Collection[int], *where: Where, bin: Bin = "live", near: Bin = "live"
 ) -> list[R]:
     """Return facts that begin or end at some entities, each once, in the order of their keys."""
-    reads = [Find(row, ((end, "in", entities), *where), bin, (), near=near) for end in _ENDS]
+    reads = [Find(row, ((end, "in", entities), *where), bin, (), near=near) for end in ENDS]
     found: dict[int, R] = {each.key: each for listed in rows.ask(*reads) for each in listed}
     return [found[key] for key in sorted(found)]
 
