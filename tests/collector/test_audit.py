@@ -74,6 +74,15 @@ def test_the_log_of_one_thing() -> None:
         assert place.memory.sweep.audit(subject="\ud800") == []
 
 
+def test_what_happened_to_one_thing_among_others_is_asked_for_by_its_kind_too() -> None:
+    with store_with(SPEC) as place:
+        receipt = collect.plan_and_apply(place.tools(), "stale_code", confirm=True)
+        assert [event.action for event in place.memory.sweep.audit_page(subject=A, action="prune").events] == ["prune"]
+        assert place.memory.sweep.audit_page(subject=A, action="update").events == ()
+        assert place.memory.sweep.audit_page(subject=A, until="2000-01-01").events == ()
+        collect.undo(place.tools(), receipt.id)
+
+
 def test_nothing_that_was_refused_is_in_the_log() -> None:
     with store_with(SPEC) as place:
         for attempt in (

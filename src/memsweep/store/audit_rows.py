@@ -49,7 +49,7 @@ def _counts_of(event: AuditEvent) -> Iterator[Mapping[str, Any]]:
 
 def events(rows: RowReads, limit: int, asked: AuditQuery) -> list[tuple[int, AuditEvent]]:
     """Return the newest events first, each with its key."""
-    always = _always(asked)
+    always = [*_always(asked)]
     reads = [
         Find(AuditRow, (*by, *about, *always), newest=True, limit=limit)
         for by in _actors(asked.actor)
