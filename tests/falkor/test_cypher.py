@@ -10,7 +10,7 @@ import pytest
 
 from memsweep.model.listing import ListFilters
 from memsweep.model.search import Filters
-from memsweep.store.falkor import care_cypher, cypher, overview_cypher
+from memsweep.store.falkor import care_cypher, cypher, overview
 from memsweep.store.falkor.rows import queries_of
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.wire import literal, rows_of, with_values
@@ -18,8 +18,8 @@ from memsweep.store.rows import Values
 from memsweep.store.things.graph import MentionLink, RelationRow, RelationSource
 from tests.support.engines import Home
 
-MODULES = ("cypher", "code_cypher", "gc_cypher", "trash_cypher", "graph_cypher", "care_cypher",
-           "superseding_cypher", "memory_act_cypher", "overview_cypher")  # fmt: skip
+MODULES = ("cypher", "code_cypher", "surveying", "collector", "graph_cypher", "care_cypher",
+           "superseding_cypher", "memory_act_cypher", "overview")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",
           "end": "Entity", "segment": "Segment"}  # fmt: skip
@@ -46,7 +46,7 @@ def queries() -> Iterator[tuple[str, str]]:
                 yield from ((f"{module}.{name}", each) for each in several if isinstance(each, str))
 
     yield "care_cypher.change_node", care_cypher.change_node("Entity", "TrashedEntity", ["ref"])
-    yield "overview_cypher.page", overview_cypher.page(overview_cypher.passing(ListFilters(), None, None)[0], None)
+    yield "overview.page", overview.page(overview.passing(ListFilters(), None, None)[0], None)
     yield "care_cypher.drop_node", care_cypher.drop_node("Alias", ["name_key", "type_key"])
 
 

@@ -12,7 +12,7 @@ from memsweep.model.contribution import stands_alone
 from memsweep.model.ids import findable
 from memsweep.model.likeness import WordGroups
 from memsweep.model.memory import CODE_SOURCE
-from memsweep.model.plan import Kind, Survey
+from memsweep.model.plan import Kind, Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation
 from memsweep.model.times import last_seen
 from memsweep.store.rows import Find, Read, Rows, Show, SumsBy, Values, Where
 from memsweep.store.things.code import CODE_FILE, CODE_ROOT, CODE_SCOPE
@@ -55,6 +55,11 @@ class Described(NamedTuple):
     """Of a relation: the ids of the entities it is between."""
     end_names: tuple[str, str] = ("", "")
 
+    @property
+    def whole_name(self) -> str:
+        """Return what it is called; a relation, with what it is between."""
+        return f"{self.end_names[0]} {self.name} {self.end_names[1]}" if self.ends else self.name
+
 
 class Hashed(NamedTuple):
     key: int
@@ -82,14 +87,19 @@ _DESCRIBED = View(
     },
     (MEMORY,),
 )
-_SEEN = View(
+_SURVEYED = View(
     {
-        **{name: Shown(MEMORY, name) for name in ("key", "created_at", "last_seen_at", "stale")},
+        **{name: Shown(MEMORY, name) for name in ("key", "version", "source", "stale", "pinned", "created_at")},
+        **{name: Shown(MEMORY, name) for name in ("last_seen_at", "expires_at", "content_hash")},
+        "path": Shown(CODE_FILE, "path"),
         "alone": Shown(CODE_FILE, "verified_at"),
         "verified": Shown(CODE_SCOPE, "verified_at"),
     },
     (MEMORY,),
 )
+_OF_FACTS = ("key", "version", "subject", "object", "weight", "last_seen", "invalid_at", "explicit", "evidence")
+_OF_LINKS = ("old", "new", "at")
+_OF_STATEMENTS = ("relation", "memory", "memory.source", "memory.trash")
 
 
 class Items(ABC):
@@ -102,10 +112,42 @@ class Items(ABC):
     def survey(self, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
         """Return what the strategies must see, at one moment."""
 
-    @abstractmethod
     def survey_of(self, memories: Collection[int], entities: Collection[int] = ()) -> Survey:
         """Of a survey what is about these alone: the rows, the chunks of the memories and what superseded them or was
         superseded by them; the relations at the entities, and which memories mention them or state these."""
+        at_ends = [
+            Values(RelationRow, _OF_FACTS, ((end, "in", entities),), near="live") for end in ("subject", "object")
+        ]
+        rows, chunks, newer, older, things, mentioned, *found = self._rows.ask(
+            Show(_SURVEYED, (("key", "in", memories),)),
+            SumsBy(ChunkRow, "memory", memories),
+            Values(Supersession, _OF_LINKS, (("old", "in", memories),), near="live"),
+            Values(Supersession, _OF_LINKS, (("new", "in", memories),), near="live"),
+            Values(EntityRow, SurveyedEntity._fields, (("key", "in", entities),)),
+            Values(MentionLink, ("chunk.memory", "entity"), (("entity", "in", entities),), distinct=True, near="live"),
+            *at_ends,
+        )
+        facts = sorted({row[0]: tuple(row) for listed in found for row in listed}.values())
+        speaking, told = self._ask(
+            Values(MemoryRow, ("key",), (("key", "in", {memory for memory, _ in mentioned}),)),
+            Values(RelationSource, _OF_STATEMENTS, (("relation", "in", [row[0] for row in facts]),), "any"),
+        )
+        there = {key for (key,) in speaking}
+        notes = Counter(relation for relation, _, source, _ in told if source != CODE_SOURCE)
+        stated = [(memory, relation) for relation, memory, _, trash in told if trash is None]
+        held = {relation for _, relation in stated}
+        alone = {row[0] for row in facts if stands_alone(bool(row[7]), row[8], notes[row[0]])}
+        ends = {row[0]: (row[2], row[3]) for row in facts}
+        return Survey(
+            memories=sorted(_surveyed(row) for row in rows),
+            chunk_counts={key: number for key, number, _ in chunks},
+            supersessions=sorted({tuple(row) for row in (*newer, *older)}),
+            entities=[SurveyedEntity._make(row) for row in sorted(map(tuple, things))],
+            mentions=[(memory, entity) for memory, entity in mentioned if memory in there],
+            edges=[pair for key, pair in ends.items() if key in alone or key not in held],
+            stated=[(memory, *ends[relation]) for memory, relation in stated if relation not in alone],
+            relations=[SurveyedRelation._make((*row[:7], row[0] in held)) for row in facts],
+        )
 
     @abstractmethod
     def count_words(self, words: Collection[str]) -> dict[str, int]:
@@ -189,15 +231,7 @@ class Items(ABC):
 
     def last_seen(self, memories: Collection[int]) -> dict[int, int]:
         """Return when those that are live were last seen, as a survey says it."""
-        return {
-            row["key"]: last_seen(
-                row["created_at"],
-                row["last_seen_at"],
-                stale=row["stale"],
-                verified_at=row["alone"] if row["verified"] is None else row["verified"],
-            )
-            for row in self._rows.ask(Show(_SEEN, (("key", "in", memories),)))[0]
-        }
+        return {row["key"]: _last_seen(row) for row in self._rows.ask(Show(_SURVEYED, (("key", "in", memories),)))[0]}
 
     def superseded(self, memories: Collection[int]) -> set[int]:
         """Return those of these that a live memory supersedes."""
@@ -238,6 +272,25 @@ class Items(ABC):
 
     def _ask(self, *reads: Values) -> list[list[Any]]:
         return [[*map(tuple, found)] for found in self._rows.ask(*reads)]
+
+
+def _last_seen(row: Mapping[str, Any]) -> int:
+    verified = row["alone"] if row["verified"] is None else row["verified"]
+    return last_seen(row["created_at"], row["last_seen_at"], stale=row["stale"], verified_at=verified)
+
+
+def _surveyed(row: Mapping[str, Any]) -> SurveyedMemory:
+    return SurveyedMemory(
+        key=row["key"],
+        version=row["version"],
+        is_code=row["source"] == CODE_SOURCE,
+        stale=row["stale"],
+        pinned=row["pinned"],
+        created_at=row["created_at"],
+        last_seen_at=row["last_seen_at"] if row["path"] is None else _last_seen(row),
+        expires_at=row["expires_at"],
+        content_hash=row["content_hash"],
+    )
 
 
 def _describing(kind: Kind, keys: Collection[int]) -> list[Read]:

@@ -180,13 +180,12 @@ def _view(item: PlanItem, described: Mapping[tuple[Kind, int], Described], texts
     for name in _named(evidence):  # keys are the engine's own; people get ids
         evidence[name] = described.get(("memory", evidence[name]), Described()).id
     is_relation = item.kind == "relation"
-    whole_name = f"{row.end_names[0]} {row.name} {row.end_names[1]}" if is_relation else row.name
     return PlanView(
         kind=item.kind,
         id=row.id,
         reason=item.reason,
         evidence=evidence,
-        name=None if row.path else whole_name,
+        name=None if row.path else row.whole_name,
         entity_type=(row.type or "") if item.kind == "entity" else None,
         file_path=f"{str(row.root).rstrip('/')}/{row.path}" if row.path else None,
         relative_path=row.path,

@@ -232,7 +232,7 @@ def _shown(rows: RowReads, items: Items, page: Sequence[_Waiting], receipts: Map
         if said is not None:
             why = reasons.get((by.key, each.kind, each.key), by.strategy)
             found.append(
-                Trashed(each.kind, said.id, said.name, by.id, by.strategy, why, by.created_at, said.path or "")
+                Trashed(each.kind, said.id, said.whole_name, by.id, by.strategy, why, by.created_at, said.path or "")
             )
     return found
 

@@ -28,7 +28,7 @@ from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.audit_rows import log
 from memsweep.store.code_files import CodeFiles, RunWrites, StoredChunk, compare_chunks, ensure_root, keep_listed
-from memsweep.store.falkor import code_cypher, cypher, gc_cypher
+from memsweep.store.falkor import code_cypher, cypher
 from memsweep.store.falkor.code_names import CodeNames
 from memsweep.store.falkor.naming import KnownRelations
 from memsweep.store.falkor.rows import FalkorRows
@@ -39,7 +39,7 @@ from memsweep.store.falkor.writing import claim_model, encoded
 from memsweep.store.journals import Origins, note_if_any
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.things.code import CodeRootRow
-from memsweep.store.things.graph import RelationRow
+from memsweep.store.things.graph import RELATION, RelationRow
 
 NewId = Callable[[str], str]
 REFER = attrgetter("path")
@@ -300,7 +300,7 @@ def _who_states(
     tx: Transaction, relations: Sequence[int], without: set[tuple[int, int]], within: set[tuple[int, int]]
 ) -> list[Unstated]:
     """Relations with those who state them once these statements are gone, and those are there."""
-    queries = (code_cypher.WHO_STATES, *gc_cypher.live_and_trashed(code_cypher.IS_EXPLICIT))
+    queries = (code_cypher.WHO_STATES, *(code_cypher.IS_EXPLICIT.format(relation=kind) for kind in RELATION.edge))
     stated, *rows = tx.ask_all(*((query, {"keys": list(relations)}) for query in queries))
     holders: dict[int, list[int | None]] = defaultdict(list)
     for relation, memory, trash in stated:

@@ -16,7 +16,7 @@ from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
-from memsweep.store.falkor import code_cypher, cypher, trash_cypher, writing
+from memsweep.store.falkor import code_cypher, cypher, writing
 from memsweep.store.falkor import revision_cypher as own
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.rows import LAST_OF_THREAD, FalkorRows, queries_ahead
@@ -37,6 +37,35 @@ if TYPE_CHECKING:
 
 
 _STATES = (True, False)
+
+# Many memories are asked about at once, each for 3 microseconds: not where no file is in the trash.
+FILES_OF = """
+    MATCH (one:TrashedMemory) WHERE one.root > '' WITH one LIMIT 1
+    UNWIND $memories AS key MATCH (m:TrashedMemory {ref: toString(key)}) WHERE m.path IS NOT NULL
+    RETURN m.key, m.id, m.root, m.path"""
+_WITH_SAME_TEXT = """mine.source <> 'code_indexer'
+    WITH mine, mine.content_hash AS hash MATCH (theirs:Memory {content_hash: hash})
+    WHERE theirs.source <> 'code_indexer' AND theirs.text = mine.text
+      AND coalesce(theirs.thread, -1) = coalesce(mine.thread, -1)
+    RETURN mine.key, mine.id, theirs.id, theirs.key"""
+SAME_TEXTS = f"""
+    UNWIND $memories AS key MATCH (mine:TrashedMemory {{ref: toString(key)}}) WHERE {_WITH_SAME_TEXT}"""
+SAME_TEXTS_AT = f"UNWIND $nodes AS node MATCH (mine:TrashedMemory) WHERE ID(mine) = node AND {_WITH_SAME_TEXT}"
+NAMES_OF_CHUNKS = """
+    MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)
+    RETURN n.name_key, n.name, n.evidence, n.chunks"""
+
+# What is too old to tell of: receipts that were purged, with their plans, and events of the log.
+LET_GO = (
+    """
+    MATCH (r:Receipt) WHERE r.purged_at < row.before AND NOT r.action IN ['merge', 'unmerge']
+    OPTIONAL MATCH (s:Segment {stash: r.key}) WITH row, r, count(s) AS stashed WHERE stashed = 0
+    WITH row, r ORDER BY r.purged_at, r.key WITH row, collect(r) AS spent UNWIND spent[0..row.most] AS r
+    OPTIONAL MATCH (p:Plan {receipt: r.key}) OPTIONAL MATCH (i:PlanItem {plan: p.key}) DELETE i, p, r""",
+    """
+    MATCH (a:AuditEvent) WHERE a.at < row.before AND a.action <> 'backup' AND NOT a.action STARTS WITH 'import_'
+    WITH row, a ORDER BY a.at, a.key WITH row, collect(a) AS old UNWIND old[0..row.most] AS a DELETE a""",
+)
 
 
 class FalkorTexts(Texts):
@@ -86,7 +115,7 @@ class FalkorTexts(Texts):
         for state in _STATES:
             self._tx.do(own.of_state(own.DROP_CHUNK, live=state), sorted(before))
         self._tx.do(code_cypher.DROP_EMBEDDING, sorted(before))
-        for key, name, evidence, seen in self._tx.ask(trash_cypher.NAMES_OF_CHUNKS, chunks=sorted(before)):
+        for key, name, evidence, seen in self._tx.ask(NAMES_OF_CHUNKS, chunks=sorted(before)):
             if left := [chunk for chunk in seen if chunk not in before]:
                 row = {"name_key": key, "name": name, "evidence": evidence, "chunks": left}
                 self._tx.do(cypher.SET_NAME_SEEN, [row])
@@ -134,7 +163,7 @@ class FalkorChanges(Changes):
         self.acts = FalkorMemoryActs(tx)
 
     def let_go(self, before: datetime, most: int) -> None:
-        for step in trash_cypher.LET_GO:
+        for step in LET_GO:
             self._tx.do(step, [{"before": to_micros(before), "most": most}])
 
     def matches(self, window: int, query: str, count: int) -> dict[int, float]:
@@ -156,8 +185,8 @@ class FalkorTrash(Trash):
         if not memories:
             return Clashes([], [])
         asked, nodes = {"memories": sorted(memories)}, self._tx.nodes_of("TrashedMemory", memories)
-        same = (trash_cypher.SAME_TEXTS, asked) if nodes is None else (trash_cypher.SAME_TEXTS_AT, {"nodes": nodes})
-        files, texts = self._tx.ask_all((trash_cypher.FILES_OF, asked), same)
+        same = (SAME_TEXTS, asked) if nodes is None else (SAME_TEXTS_AT, {"nodes": nodes})
+        files, texts = self._tx.ask_all((FILES_OF, asked), same)
         return Clashes(self._indexed_again(files), [SameText(*row) for row in texts])
 
     def _indexed_again(self, files: Sequence[Row]) -> list[Clash]:

@@ -323,3 +323,6 @@ def at_places(where: str) -> str:
         "UNWIND $places AS place MATCH (c:Chunk {stream: place[0]}) WHERE c.stream_position = place[1] WITH c"
         f" MATCH (c)<-[:HAS_CHUNK]-(m:Memory) WHERE {where} RETURN {_SPOT}"
     )
+
+
+REVISION = "MATCH (w:Workspace) RETURN w.revision"

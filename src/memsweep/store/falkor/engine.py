@@ -24,7 +24,7 @@ from memsweep.model.memory import Workspace
 from memsweep.model.text import to_json
 from memsweep.model.times import micros_or_none, to_micros
 from memsweep.store.audit_rows import log
-from memsweep.store.falkor import cypher, gc_cypher, link, structure
+from memsweep.store.falkor import cypher, link, structure
 from memsweep.store.falkor.home import FalkorHomeKeeper
 from memsweep.store.falkor.link import Link
 from memsweep.store.falkor.rows import FalkorRows
@@ -45,11 +45,16 @@ def waiting_in(entry: Mapping[str, str]) -> list[Any]:
     return found if isinstance(found, list) else []
 
 
+_COUNT_EVENTS = """
+    MATCH (a:AuditEvent {subject: $subject}) WHERE a.at = $at AND a.action = $action AND a.reason = $reason
+    RETURN count(a)"""
+
+
 def write(graph: GraphHandle, events: Iterable[Any]) -> None:
     with graph.writing() as tx:
         known = [event for fields in events if (event := from_fields(fields)) is not None]
         for event in known:
-            if not tx.ask(gc_cypher.COUNT_EVENTS, **_about(event))[0][0]:
+            if not tx.ask(_COUNT_EVENTS, **_about(event))[0][0]:
                 log(FalkorRows(tx), AuditEvent(event.at, event.actor, event.action, event.subject, {}, event.reason))
 
 

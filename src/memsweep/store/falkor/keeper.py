@@ -26,7 +26,7 @@ from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.audit_rows import log
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.falkor import care_cypher, copying, cypher, gc_cypher, reading, structure
+from memsweep.store.falkor import care_cypher, copying, cypher, reading, structure
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.reading import Extent, GraphReader, extent
 from memsweep.store.falkor.row_codec import Row
@@ -313,7 +313,7 @@ def _fill(
 
 def _moment(asked: GraphHandle | Transaction, name: str) -> dict[str, str | int]:
     """Return the graph, and its state."""
-    ((revision,),) = asked.ask(gc_cypher.REVISION)
+    ((revision,),) = asked.ask(cypher.REVISION)
     return {"graph": name, "revision": revision}
 
 

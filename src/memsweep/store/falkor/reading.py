@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from memsweep.store.falkor import care_cypher, gc_cypher, row_codec
+from memsweep.store.falkor import care_cypher, cypher, row_codec
 from memsweep.store.falkor.row_codec import SIMPLE, Row, Rows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 
@@ -66,7 +66,7 @@ class GraphReader:
 
     def _nodes(self, first: int, beyond: int) -> GraphPage:
         found, revision = self._asked.ask_all(
-            (care_cypher.NODES_BETWEEN, {"first": first, "beyond": beyond}), (gc_cypher.REVISION, {})
+            (care_cypher.NODES_BETWEEN, {"first": first, "beyond": beyond}), (cypher.REVISION, {})
         )
         rows = [row for label, node in found for row in _rows_of(label, node, self._roots)]
         return GraphPage(rows, beyond, revision[0][0])
@@ -74,7 +74,7 @@ class GraphReader:
     def _edges(self, place: int, places: int, beyond: int) -> GraphPage:
         between = {"first": place - places, "beyond": beyond - places}
         *found, revision = self._asked.ask_all(
-            *((care_cypher.EDGES_BETWEEN[kind], between) for kind in _EDGES), (gc_cypher.REVISION, {})
+            *((care_cypher.EDGES_BETWEEN[kind], between) for kind in _EDGES), (cypher.REVISION, {})
         )
         rows = [_EDGES[kind](row) for kind, edges in zip(_EDGES, found, strict=True) for row in edges]
         if beyond == 2 * places:  # they are undone in the order in which they stand

@@ -25,7 +25,7 @@ from memsweep.model.search import (
     stream_and_position,
 )
 from memsweep.model.workspace import model_from
-from memsweep.store.falkor import cypher, gc_cypher, graph_cypher, origin_cypher, origins
+from memsweep.store.falkor import cypher, graph_cypher, origin_cypher, origins
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
 from memsweep.store.falkor.wire import Query, Row, rows_of
@@ -239,7 +239,7 @@ def _second_look(
     matching = [_matching(known.words, None if of_all else where, reach)] if known.words else []
     alone = of_all and not known.all_of_them
     judging = [(cypher.NEAR_OF_ALL, {"refs": list(map(str, known.near))})] if alone else _judging(known.near, where)
-    ((revision,),), *rows = graph.ask_together((gc_cypher.REVISION, {}), *matching, *judging)
+    ((revision,),), *rows = graph.ask_together((cypher.REVISION, {}), *matching, *judging)
     terms = _matched(graph, rows.pop(0), at) if matching else {}
     if of_all and known.hidden:
         terms = {key: text for key, text in terms.items() if key not in known.hidden}

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from memsweep.model.columns import decoder
-from memsweep.model.counts import DAY_MICROS, MOST_TAGS, MadeOn, RawCounts
-from memsweep.model.listing import ListedMemory, ListFilters
 from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, vector_bytes
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.revision import MemoryText, stated_in
@@ -25,9 +23,6 @@ from memsweep.model.times import moment_or_none, to_micros
 from memsweep.model.workspace import model_from
 from memsweep.store.falkor import (
     cypher,
-    gc_cypher,
-    origins,
-    overview_cypher,
     revision_cypher,
     searching,
     superseding,
@@ -38,19 +33,18 @@ from memsweep.store.falkor.code import FalkorCodeFiles
 from memsweep.store.falkor.collector import FalkorChanges, FalkorReads, changing, rewrite
 from memsweep.store.falkor.keeper import FalkorKeeper
 from memsweep.store.falkor.memory_acts import FalkorMemoryActs
+from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.rows import FalkorRows, queries_ahead, queries_of, viewed
 from memsweep.store.falkor.surveying import at_one_moment
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.falkor.wire import Row
 from memsweep.store.falkor.writing import about_same_text, add_names, logged
 from memsweep.store.journals import Origins, asked_for
-from memsweep.store.overview import raw_counts
 from memsweep.store.protocol import Store
 from memsweep.store.repeats import Repeat, say_again
 from memsweep.store.rows import Read, Show
 from memsweep.store.things.memories import MemoryRow
-from memsweep.store.views import LISTED, WHOLE, memory_of, read_listed
+from memsweep.store.views import WHOLE, memory_of
 
 
 def touch_existing(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime, origin: Origin) -> str | None:
@@ -87,54 +81,6 @@ def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) 
     existing = say_again(FalkorRows(tx), row, draft, now)
     tx.do(cypher.TOUCH_MENTIONED, [{"key": row.key, "at": to_micros(now)}])
     return existing
-
-
-_KEYS_EACH = 16  # a memory, its chunks, names and facts are numbered together
-_WIDER = 8
-
-
-class FalkorOverview:
-    """Implements `memsweep.store.ports.overview.Overview`."""
-
-    def __init__(self, graph: GraphHandle) -> None:
-        self._graph = graph
-
-    def memories(self, asked: ListFilters, before: int | None, limit: int) -> dict[int, ListedMemory | None]:
-        where, values = self._passing(asked)
-        top = self._graph.meta()["keys"] + 1 if before is None else before
-        rows: list[Row] = []
-        page = overview_cypher.page(where, asked.state)
-        reach = top if asked.state == "superseded" else _KEYS_EACH * limit  # they are few, and begin at their links
-        while len(rows) < limit and top > 0:
-            bounds = {"before": top, "from": max(top - reach, 0), "limit": limit - len(rows)}
-            rows += self._graph.ask(page, **values, **bounds)
-            top, reach = bounds["from"], reach * _WIDER
-        return read_listed(viewed(LISTED)[2], rows)
-
-    def count(self, asked: ListFilters) -> int:
-        where, values = self._passing(asked)
-        if asked.state not in ("current", "superseded"):
-            return int(self._graph.ask(overview_cypher.count(where), **values)[0][0])
-        superseded = int(self._graph.ask(overview_cypher.count_superseded(where), **values)[0][0])
-        if asked.state == "superseded":
-            return superseded
-        return int(self._graph.ask(overview_cypher.count(where), **values)[0][0]) - superseded
-
-    def counts(self, first_day: int) -> RawCounts:
-        made, tags, superseded = self._graph.ask_all(
-            (overview_cypher.MADE, {"first": first_day * DAY_MICROS}),
-            (overview_cypher.TAGS, {"limit": MOST_TAGS}),
-            (overview_cypher.SUPERSEDED, {}),
-        )
-        days = [MadeOn(*row) for row in made]
-        return raw_counts(FalkorRows(self._graph), days, dict(map(tuple, tags)), superseded[0][0])
-
-    def _passing(self, asked: ListFilters) -> tuple[str, dict[str, Any]]:
-        accepted = origins.accepted(self._graph, asked.accept) if asked.asks_for_origin else None
-        where, values = overview_cypher.passing(asked, searching.compared_keys(self._graph, asked.filters), accepted)
-        if asked.back is None or not asked.back.tiers:
-            return where, values
-        return where, {**values, **searching.held_values(self._graph, asked.back)}
 
 
 R = TypeVar("R")
@@ -180,7 +126,7 @@ class FalkorStore(Store):
         return model_from(self._graph.seen.get("model"))
 
     def change_number(self) -> str:
-        ((number,),) = self._graph.ask(gc_cypher.REVISION)
+        ((number,),) = self._graph.ask(cypher.REVISION)
         return f"{self._graph.name.rpartition(':')[2]}-{number}"
 
     def touch_existing(

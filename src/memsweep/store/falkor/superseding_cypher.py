@@ -23,9 +23,6 @@ OLDER = """
 NEWER = """
     MATCH (m:Memory {id: $id})<-[s:SUPERSEDES]-(n:Memory) RETURN n.id, s.at ORDER BY n.key"""
 LINKS = "MATCH (n:Memory)-[s:SUPERSEDES]->(o:Memory) RETURN o.key, n.key, s.at ORDER BY o.key, n.key"
-LINKS_OF = """
-    UNWIND $keys AS key MATCH (m:Memory {ref: toString(key)})-[s:SUPERSEDES]-(:Memory) WITH DISTINCT s
-    RETURN endNode(s).key, startNode(s).key, s.at"""
 
 
 def add_link(*, new_is_trashed: bool, old_is_trashed: bool) -> str:

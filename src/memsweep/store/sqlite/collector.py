@@ -26,7 +26,7 @@ from memsweep.store.file.connect import Pool, one
 from memsweep.store.items import Items, reads_edges, reads_entities, reads_unmentioned_only
 from memsweep.store.journals import Revisions
 from memsweep.store.refusals import too_slow
-from memsweep.store.sqlite import gc_sql, revision_sql, search_sql, sql, superseding_sql, trash_sql, writing
+from memsweep.store.sqlite import graph_sql, revision_sql, search_sql, sql, superseding_sql, writing
 from memsweep.store.sqlite.rows import SqliteRows, as_list
 from memsweep.store.sqlite.searching import count_of
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -34,6 +34,42 @@ from memsweep.store.sqlite.writing import SqliteMemoryActs
 from memsweep.store.texts import Texts
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
 from memsweep.store.words import any_of, having, words_of
+
+# A file may be known by another root, under another path. The cross joins keep the order: each step is a lookup then.
+_CLASHING_FILES = """
+    select mine.id, mine.uid, theirs.uid from json_each(?) as wanted join memory as mine on mine.id = wanted.value
+    join code_file on code_file.memory = mine.id
+    join code_root as home on home.id = code_file.root
+    cross join code_root as root
+      on substr(rtrim(home.path, '/') || '/' || code_file.path, 1, length(rtrim(root.path, '/')) + 1)
+       = rtrim(root.path, '/') || '/'
+    cross join code_file as other on other.root = root.id and other.memory <> mine.id
+      and other.path = substr(rtrim(home.path, '/') || '/' || code_file.path, length(rtrim(root.path, '/')) + 2)
+    cross join memory as theirs on theirs.id = other.memory and theirs.trash is null"""
+_SAME_TEXTS = """
+    select mine.id, mine.uid, theirs.uid, theirs.id
+    from json_each(?) as wanted join memory as mine on mine.id = wanted.value
+    join memory as theirs on theirs.content_hash = mine.content_hash and theirs.trash is null
+      and theirs.source <> 'code_indexer' and theirs.thread is mine.thread and theirs.text = mine.text
+    where mine.source <> 'code_indexer'"""
+# Words of removed chunks stay in the segments of the full text until these are merged.
+_MERGE_WORDS = "insert into chunk_fts (chunk_fts) values ('optimize')"
+# What is too old to tell of: receipts that were purged, with their plans, and events of the log.
+_SPENT = """
+    (select id from receipt
+     where purged_at < :before and action not in ('merge', 'unmerge')
+       and not exists (select 1 from segment where segment.stash = receipt.id)
+     order by purged_at, id limit :most)"""
+_LET_GO = (
+    f"delete from plan_item where plan in (select id from plan where receipt in {_SPENT})",
+    f"delete from plan where receipt in {_SPENT}",
+    f"delete from receipt where id in {_SPENT}",
+    """
+    delete from audit where id in (
+        select id from audit where at < :before and action <> 'backup' and substr(action, 1, 7) <> 'import_'
+        order by at, id limit :most)""",
+)
+_MERGE_SEGMENT_WORDS = "insert into segment_fts (segment_fts) values ('optimize')"
 
 
 class SqliteRevisions(Revisions):
@@ -47,10 +83,10 @@ class SqliteRevisions(Revisions):
         """The word index knows their texts for a while."""
         if keys:
             self.drop(keys)
-            self._db.execute(trash_sql.MERGE_WORDS)
+            self._db.execute(_MERGE_WORDS)
             generation = one(self._db, schema.GET_META, ("vector_generation",)) or 0
             self._db.execute(schema.SET_META, ("vector_generation", generation + 1))
-            self._db.execute(trash_sql.MERGE_SEGMENT_WORDS)
+            self._db.execute(_MERGE_SEGMENT_WORDS)
 
 
 class SqliteTexts(Texts):
@@ -126,7 +162,7 @@ class SqliteChanges(Changes):
         self.revisions = SqliteRevisions(db)
 
     def let_go(self, before: datetime, most: int) -> None:
-        for statement in trash_sql.LET_GO:
+        for statement in _LET_GO:
             self._db.execute(statement, {"before": to_micros(before), "most": most})
 
     def matches(self, window: int, query: str, count: int) -> dict[int, float]:
@@ -151,8 +187,8 @@ class SqliteTrash(Trash):
         if not memories:
             return Clashes([], [])
         asked = (as_list(memories),)
-        files: list[Any] = self._db.execute(trash_sql.CLASHING_FILES, asked).fetchall()
-        texts: list[Any] = self._db.execute(trash_sql.SAME_TEXTS, asked).fetchall()
+        files: list[Any] = self._db.execute(_CLASHING_FILES, asked).fetchall()
+        texts: list[Any] = self._db.execute(_SAME_TEXTS, asked).fetchall()
         return Clashes([Clash(*row) for row in files], [SameText(*row) for row in texts])
 
 
@@ -208,6 +244,53 @@ def _within(db: apsw.Connection, seconds: float) -> Iterator[None]:
         db.set_progress_handler(None)
 
 
+# As `memsweep.model.memory.last_seen` says.
+_SEEN = """
+    case when stale or code_file.memory is null then last_seen_at
+         else max(coalesce(last_seen_at, created_at), coalesce(code_scope.verified_at, code_file.verified_at, 0)) end"""
+_MEMORIES = f"""
+    select memory.id, version, source = 'code_indexer', stale, pinned, created_at, {_SEEN}, expires_at, content_hash
+    from memory left join code_file on code_file.memory = memory.id
+    left join code_scope on code_scope.id = code_file.scope
+    where memory.trash is null order by memory.id"""
+_CHUNK_COUNTS = "select memory, count(*) from chunk where trash is null group by memory"
+_LONE_CHUNKS = """
+    select chunk.id, chunk.memory from chunk left join memory on memory.id = chunk.memory
+    where chunk.trash is null and memory.id is null order by chunk.id"""
+_ENTITIES = """
+    select id, version, type_key, pinned, handed_in, created_at, confidence, last_seen from live_entity order by id"""
+_ENTITY_KEYS = "select id from live_entity order by id"
+_THESE_ENTITIES = """
+    select id, version, type_key, pinned, handed_in, created_at, confidence, last_seen from live_entity
+    where id in (select value from json_each(?)) order by id"""
+# Whether a live memory states a relation.
+_STATED = """id in (
+    select relation_source.relation from relation_source
+    join memory on memory.id = relation_source.memory and memory.trash is null)"""
+_RELATIONS = f"""
+    select id, version, subject, object, weight, last_seen, invalid_at, {_STATED}
+    from relation where trash is null order by id"""
+_EDGES = "select subject, object from live_relation"
+_STANDING_EDGES = f"""
+    select subject, object from relation where trash is null and ({graph_sql.BY_ITSELF} or not {_STATED})"""
+_STATED_EDGES = f"""
+    select memory.id, relation.subject, relation.object from relation_source
+    join relation on relation.id = relation_source.relation and relation.trash is null and not {graph_sql.BY_ITSELF}
+    join memory on memory.id = relation_source.memory and memory.trash is null"""
+_WITH_ANY_WORD = """
+    select distinct memory.id from chunk_fts join chunk on chunk.id = chunk_fts.rowid
+    join memory on memory.id = chunk.memory and memory.trash is null
+    where chunk_fts match ? and memory.source <> 'code_indexer'"""
+_IN_PIECES = f"""{_WITH_ANY_WORD}
+      and exists (select 1 from chunk as other where other.memory = memory.id and other.trash is null
+                  and other.position <> chunk.position)"""
+_MENTIONS = """
+    select distinct chunk.memory, mention.entity from mention
+    join chunk on chunk.id = mention.chunk and chunk.trash is null
+    join memory on memory.id = chunk.memory and memory.trash is null
+    where mention.trash is null"""
+_TEXTS = "select id, text from live_memory where source <> 'code_indexer'"
+
 _memory_row = partial(tuple.__new__, SurveyedMemory)  # what `_make` does, without its check of the length
 _entity_row = partial(tuple.__new__, SurveyedEntity)
 _relation_row = partial(tuple.__new__, SurveyedRelation)
@@ -223,42 +306,28 @@ class SqliteItems(Items):
     def survey(self, needs: Collection[str], missing_files: Collection[int] = ()) -> Survey:
         db = self._db
         knowledge = reads_entities(needs)
-        mentions = list(db.execute(gc_sql.MENTIONS)) if knowledge else []
-        stated = list(db.execute(gc_sql.STATED_EDGES)) if "statements" in needs else []
+        mentions = list(db.execute(_MENTIONS)) if knowledge else []
+        stated = list(db.execute(_STATED_EDGES)) if "statements" in needs else []
         entities, edges = _graph(db, needs, spoken_of(mentions, stated)) if knowledge else ([], [])
         return Survey(
-            memories=list(map(_memory_row, db.execute(gc_sql.MEMORIES))),
-            chunk_counts=dict(db.execute(gc_sql.CHUNK_COUNTS)) if "chunk counts" in needs else {},
-            lone_chunks=list(db.execute(gc_sql.LONE_CHUNKS)) if "lone chunks" in needs else (),
+            memories=list(map(_memory_row, db.execute(_MEMORIES))),
+            chunk_counts=dict(db.execute(_CHUNK_COUNTS)) if "chunk counts" in needs else {},
+            lone_chunks=list(db.execute(_LONE_CHUNKS)) if "lone chunks" in needs else (),
             entities=entities,
             edges=edges,
             stated=stated,
             mentions=mentions,
-            relations=list(map(_relation_row, db.execute(gc_sql.RELATIONS))) if "relations" in needs else (),
-            texts=dict(db.execute(gc_sql.TEXTS)) if "texts" in needs else {},
+            relations=list(map(_relation_row, db.execute(_RELATIONS))) if "relations" in needs else (),
+            texts=dict(db.execute(_TEXTS)) if "texts" in needs else {},
             missing_files=frozenset(missing_files),
             supersessions=list(db.execute(superseding_sql.LINKS)) if "supersessions" in needs else (),
-        )
-
-    def survey_of(self, memories: Collection[int], entities: Collection[int] = ()) -> Survey:
-        db = self._db
-        of_memories, of_entities = ({"keys": json.dumps(sorted(keys))} for keys in (memories, entities))
-        return Survey(
-            memories=list(map(_memory_row, db.execute(gc_sql.MEMORIES_OF, of_memories))),
-            chunk_counts=dict(db.execute(gc_sql.CHUNK_COUNTS_OF, of_memories)),
-            supersessions=list(db.execute(superseding_sql.LINKS_OF, of_memories)),
-            entities=list(map(_entity_row, db.execute(gc_sql.THESE_ENTITIES, (of_entities["keys"],)))),
-            mentions=list(db.execute(gc_sql.MENTIONS_OF, of_entities)),
-            stated=list(db.execute(gc_sql.STATED_AT, of_entities)),
-            edges=list(db.execute(gc_sql.STANDING_AT, of_entities)),
-            relations=list(map(_relation_row, db.execute(gc_sql.RELATIONS_AT, of_entities))),
         )
 
     def count_words(self, words: Collection[str]) -> dict[str, int]:
         return {word: count_of(self._db, word) for word in words}
 
     def with_words(self, words: WordGroups, *, in_pieces: bool = False) -> set[int]:
-        said = gc_sql.IN_PIECES if in_pieces else gc_sql.WITH_ANY_WORD
+        said = _IN_PIECES if in_pieces else _WITH_ANY_WORD
         return {key for (key,) in self._db.execute(said, (having(words.needed, words.groups),))}
 
 
@@ -266,16 +335,16 @@ def _graph(
     db: apsw.Connection, needs: Collection[str], spoken: set[int]
 ) -> tuple[list[SurveyedEntity], list[tuple[int, int]]]:
     if not reads_unmentioned_only(needs):
-        entities = list(map(_entity_row, db.execute(gc_sql.ENTITIES)))
+        entities = list(map(_entity_row, db.execute(_ENTITIES)))
         return entities, _edges(db, needs, entities) if reads_edges(needs) else []
     # What a memory states connects its ends as well, but then they are spoken of: every relation will do.
-    every = [key for (key,) in db.execute(gc_sql.ENTITY_KEYS)]
-    rows: Iterator[Any] = db.execute(gc_sql.EDGES)
+    every = [key for (key,) in db.execute(_ENTITY_KEYS)]
+    rows: Iterator[Any] = db.execute(_EDGES)
     keys, edges = without_root(every, rows, spoken)
-    return list(map(_entity_row, db.execute(gc_sql.THESE_ENTITIES, (json.dumps(keys),)))), edges
+    return list(map(_entity_row, db.execute(_THESE_ENTITIES, (json.dumps(keys),)))), edges
 
 
 def _edges(db: apsw.Connection, needs: Collection[str], entities: Sequence[SurveyedEntity]) -> list[tuple[int, int]]:
     """Return relations. Who asks for ways gets every one; others only what they connect."""
-    rows: Iterator[Any] = db.execute(gc_sql.STANDING_EDGES if "statements" in needs else gc_sql.EDGES)
+    rows: Iterator[Any] = db.execute(_STANDING_EDGES if "statements" in needs else _EDGES)
     return list(rows) if "ways" in needs else spanning([entity.key for entity in entities], rows)

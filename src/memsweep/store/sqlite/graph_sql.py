@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from memsweep.store.sqlite.gc_sql import BY_ITSELF
 from memsweep.store.words import INSIDE
 
 FIELDS = "origin.door, origin.client, origin.client_version, origin.session, origin.tool, origin.tier"
@@ -28,6 +27,11 @@ FIND_NAMED = """
                     where name_key > char(31) || ?1 || char(31) and name_key < char(31) || ?1 || ' ')
     order by rank, handed_in desc, pinned desc, last_seen desc, id limit 1"""
 
+# As `memsweep.model.contribution.stands_alone` has it.
+BY_ITSELF = """
+    (relation.handed_in and relation.evidence > (
+        select count(*) from relation_source join memory on memory.id = relation_source.memory
+        where relation_source.relation = relation.id and memory.source <> 'code_indexer'))"""
 _NOT_OF_CODE = "relation.relation_key not in ('calls', 'defines', 'imports', 'inherits')"  # as the index has it
 ANY_EXPLICIT = f"""
     select exists (select 1 from entity where handed_in = 1 and trash is null)

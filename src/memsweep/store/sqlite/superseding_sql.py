@@ -22,10 +22,6 @@ NEWER = """
 LINKS = """
     select old, new, at from supersession join memory as older on older.id = old and older.trash is null
     join memory as newer on newer.id = new and newer.trash is null order by old, new"""
-LINKS_OF = LINKS.replace(
-    "order by",
-    "where old in (select value from json_each(:keys)) or new in (select value from json_each(:keys)) order by",
-)
 NOT_SUPERSEDED = """not exists (
     select 1 from supersession join memory as newer on newer.id = supersession.new and newer.trash is null
     where supersession.old = memory.id)"""
