@@ -210,24 +210,24 @@ def shown(rows: Iterable[Row]) -> list[Ranked]:
 def fuse(candidates: Iterable[Candidate], weights: FusionWeights = DEFAULT_WEIGHTS) -> list[Row]:
     """Scores without neighbours, best first; equal scores keep the order of their keys."""
     pool = list(candidates)
-    _, all_words, similarities, *_ = zip(*pool, strict=True) if pool else ((),) * 6
-    best_words, best_similarity = max(all_words, default=0.0) or 1.0, max(similarities, default=0.0)
+    best_words = max((each.words for each in pool), default=0.0) or 1.0
+    best_similarity = max((each.similarity for each in pool), default=0.0)
     floor = weights.floor * best_similarity
     span = best_similarity - floor or 1.0
     for_meaning, for_words = weights.meaning, 1 - weights.meaning
     rows = [
         (
             round(
-                -for_words * (words := by_words / best_words)
-                - for_meaning * (meaning := (similarity - floor) / span if similarity > floor else 0.0),
+                -for_words * (words := each.words / best_words)
+                - for_meaning * (meaning := (each.similarity - floor) / span if each.similarity > floor else 0.0),
                 _DIGITS,
             ),
-            key,
+            each.key,
             words,
             meaning,
             0.0,
         )
-        for key, by_words, similarity, _, _, _ in pool
+        for each in pool
     ]
     rows.sort()
     return rows

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,12 @@ from memsweep.model.search import (
     Statement,
     statement,
 )
-from memsweep.store.file.connect import one
+from memsweep.model.text import to_json
+from memsweep.model.times import to_micros
+from memsweep.store.file.connect import BUSY_SECONDS, immediate, one
 from memsweep.store.file.meta import read_model
 from memsweep.store.refusals import other_query_model
-from memsweep.store.sqlite import graph_sql, search_sql, superseding_sql
+from memsweep.store.sqlite import graph_sql, search_sql, sql, superseding_sql
 from memsweep.store.sqlite.search_sql import as_numbers
 from memsweep.store.words import (
     B,
@@ -278,3 +281,26 @@ def count_of(db: apsw.Connection, word: str) -> int:
     """At most so many chunks have a word."""
     counts = [one(db, search_sql.WORD_COUNT, (stem,)) or 0 for stem in stems_of(word)]
     return min(counts, default=0)
+
+
+def mark_seen(db: apsw.Connection, seen: Mapping[str, datetime]) -> bool:
+    """Note when memories were read, without waiting: whether it is done, or cannot be done at all.
+
+    In a transaction that is not synced by itself: the next one that is takes it along, and if a power cut comes
+    first, nothing is lost but a reading.
+    """
+    rows = to_json([(memory_id, to_micros(at)) for memory_id, at in seen.items()])
+    synchronous = db.pragma("synchronous")
+    db.set_busy_timeout(0)
+    db.pragma("synchronous", "normal")
+    try:
+        with immediate(db):
+            db.execute(sql.MARK_SEEN, (rows,))
+    except (apsw.BusyError, apsw.LockedError):
+        return False
+    except apsw.Error:  # nothing may be written here, or there is no room: reading goes on
+        return True
+    finally:
+        db.pragma("synchronous", synchronous)
+        db.set_busy_timeout(int(BUSY_SECONDS * 1000))
+    return True

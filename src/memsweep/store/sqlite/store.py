@@ -205,10 +205,8 @@ class SqliteStore(Store):
             return searching.chunks(db, filters, at, limit)
 
     def mark_seen(self, seen: Mapping[str, datetime]) -> bool:
-        from memsweep.store.sqlite.seen import mark_seen
-
         with self._pool.connection() as db:
-            return mark_seen(db, seen)
+            return searching.mark_seen(db, seen)
 
     def close(self) -> None:
         self._pool.close()
