@@ -291,16 +291,11 @@ def _merged_into(rows: Rows, merged: Iterable[Any], asked: NamedEntities) -> lis
 
 def _counts_of(rows: Rows, keys: Collection[int]) -> tuple[Counter[int], Counter[int]]:
     """Return how often live pieces mention entities, and how many relations these have: one with itself counts once."""
-    within: tuple[Where, ...] = (("subject", "in", keys), ("object", "in", keys))
-    mentioned, begin, end, between = rows.ask(
-        SumsBy(MentionLink, "entity", keys),
-        SumsBy(RelationRow, "subject", keys),
-        SumsBy(RelationRow, "object", keys),
-        Values(RelationRow, _ENDS, within),
-    )
-    mentions = Counter({key: number for key, number, _ in mentioned})
-    relations = Counter({key: number for key, number, _ in begin}) + Counter({key: number for key, number, _ in end})
-    return mentions, relations - Counter(subject for subject, other in between if subject == other)
+    wanted = (SumsBy(MentionLink, "entity", keys), *(SumsBy(RelationRow, end, keys) for end in _ENDS))
+    mentions, begin, end = (Counter({key: number for key, number, _ in found}) for found in rows.ask(*wanted))
+    both = begin.keys() & end.keys()
+    (between,) = rows.ask(Values(RelationRow, _ENDS, tuple((end, "in", both) for end in _ENDS), near="live"))
+    return mentions, begin + end - Counter(subject for subject, other in between if subject == other)
 
 
 def _of(

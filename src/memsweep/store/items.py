@@ -168,13 +168,14 @@ class Items(ABC):
                 return kind, key, next((uid for (uid,) in held), None)
         return None
 
-    def describe(self, wanted: Keys) -> dict[tuple[Kind, int], Described]:
-        reads = {kind: _describing(kind, keys) for kind, keys in wanted.items()}
+    def describe(self, wanted: Keys, bin: Bin = "any") -> dict[tuple[Kind, int], Described]:
+        """Return them as people know them; chunks are counted for those that may be live."""
+        reads = {kind: _describing(kind, keys, bin) for kind, keys in wanted.items()}
         answers = iter(self._rows.ask(*(read for each in reads.values() for read in each)))
         found: dict[tuple[Kind, int], Described] = {}
         for kind, asked in reads.items():
             rows, *totals = (next(answers) for _ in asked)
-            said = _described_memories(rows, *totals) if totals else map(_DESCRIBED_AS[kind], rows)
+            said = _described_memories(rows, *totals) if kind == "memory" else map(_DESCRIBED_AS[kind], rows)
             found |= {(kind, key): each for key, each in said}
         return found
 
@@ -293,16 +294,16 @@ def _surveyed(row: Mapping[str, Any]) -> SurveyedMemory:
     )
 
 
-def _describing(kind: Kind, keys: Collection[int]) -> list[Read]:
+def _describing(kind: Kind, keys: Collection[int], bin: Bin) -> list[Read]:
     where: tuple[Where, ...] = (("key", "in", keys),)
     if kind != "memory":
-        return [Values(ROWS[kind], _TOLD[kind], where, "any")]
-    bins: tuple[Bin, ...] = ("live", "trash")
-    return [Show(_DESCRIBED, where, "any"), *(SumsBy(ChunkRow, "memory", keys, bin=bin) for bin in bins)]
+        return [Values(ROWS[kind], _TOLD[kind], where, bin)]
+    bins: tuple[Bin, ...] = ("live", "trash") if bin == "any" else ()
+    return [Show(_DESCRIBED, where, bin), *(SumsBy(ChunkRow, "memory", keys, bin=bin) for bin in bins)]
 
 
 def _described_memories(rows: Iterable[Any], *totals: Iterable[Any]) -> Iterator[tuple[int, Described]]:
-    live, trashed = ({key: number for key, number, _ in each} for each in totals)
+    live, trashed = ({key: number for key, number, _ in each} for each in totals or ((), ()))
     for row in rows:
         name, chunks = row["text"][:_NAME_CHARACTERS], (live if row["trash"] is None else trashed).get(row["key"], 0)
         yield (

@@ -189,6 +189,8 @@ _LISTED: Mapping[ItemKind, tuple[type[Any], tuple[Where, ...]]] = {
     "chunk": (ChunkRow, (("memory", "lost", None),)),
     "segment": (SegmentRow, ()),
 }
+_HELD: tuple[Where, ...] = (("trash", ">", 0),)
+"""Of all facts in the trash; a graph finds them by its index."""
 _REVISED = ("memory", "entity", "relation", "segment")
 
 
@@ -208,7 +210,7 @@ def trashed(
 def _waiting(rows: RowReads) -> list[_Waiting]:
     """Return all that is listed: no chunk beside its memory, and no fact beside an end that went with it."""
     kept = [Values(row, ("key", "trash"), where, "trash") for row, where in _LISTED.values()]
-    facts = Values(RelationRow, ("key", "trash", "subject.trash", "object.trash"), (), "trash")
+    facts = Values(RelationRow, ("key", "trash", "subject.trash", "object.trash"), _HELD, "trash")
     revised = Values(Revision, ("key", "receipt"), (("kind", "in", _REVISED),))
     *found, relations, revisions = rows.ask(*kept, facts, revised)
     return [
@@ -223,7 +225,7 @@ def _shown(rows: RowReads, items: Items, page: Sequence[_Waiting], receipts: Map
     for each in page:
         keys[each.kind].add(each.key)
     (revised,) = rows.ask(Find(Revision, (("key", "in", keys.pop("revision", ())),)))
-    described: dict[Any, Described] = {**items.describe(keys)}
+    described: dict[Any, Described] = {**items.describe(keys, "trash")}
     described |= {("revision", each.key): Described(each.before["id"], each.kind) for each in revised}
     reasons = _reasons(rows, page, {receipts[each.receipt] for each in page})
     found = []

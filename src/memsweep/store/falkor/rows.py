@@ -422,7 +422,7 @@ def _found(it: Declaration, shape: Shape, place: Location, *, step: bool = False
         elif op in ("null", "known"):
             parts.append(f"{name} IS {'NOT ' * (op == 'known')}NULL")
         elif op == "lost":
-            parts.append("NOT (n)<-[:HAS_CHUNK]-()")
+            parts.append("indegree(n, 'HAS_CHUNK') = 0")
         elif op in _OF_TEXT:
             parts.append(f"{'NOT ' * (op == 'lacks')}{name} {'STARTS WITH' if op == 'begins' else 'CONTAINS'} {value}")
         elif op == ">" and it.column(column).sql == "text":  # no index: the server reads its bounds in small letters

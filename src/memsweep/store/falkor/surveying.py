@@ -31,9 +31,7 @@ IN_PIECES = """
     MATCH (m)-[:HAS_CHUNK]->(c:Chunk) WITH m, count(c) AS chunks WHERE chunks > 1 RETURN m.key"""
 SCOPES = "MATCH (s:CodeScope) WHERE s.verified_at IS NOT NULL RETURN s.key, s.verified_at"
 CHUNK_COUNTS = "MATCH (m:Memory)-[:HAS_CHUNK]->(c:Chunk) RETURN m.key, count(c)"
-LONE_CHUNKS = """
-    MATCH (c:Chunk) OPTIONAL MATCH (c)<-[h:HAS_CHUNK]-() WITH c, h WHERE h IS NULL
-    RETURN c.key, c.memory ORDER BY c.key"""
+LONE_CHUNKS = "MATCH (c:Chunk) WHERE indegree(c, 'HAS_CHUNK') = 0 RETURN c.key, c.memory ORDER BY c.key"
 ENTITIES = """
     MATCH (e:Entity) RETURN e.key, e.version, e.type_key, e.pinned, e.handed_in, e.created_at, e.confidence,
         e.last_seen
