@@ -1,4 +1,4 @@
-"""Purged receipts with their plans, and events, are let go after `gc.history_days`, a few with every change."""
+"""Purged receipts with their plans, and events but for sums, are let go after `gc.history_days`, in small steps."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -9,6 +9,7 @@ import pytest
 from memsweep.app import App
 from memsweep.collector import collect
 from memsweep.errors import NotFound
+from memsweep.model.audit import events_in
 from tests.collector.stores import NOW
 from tests.support.engines import on_every_engine
 
@@ -48,8 +49,59 @@ def test_what_was_purged_long_ago_is_let_go_in_small_steps(
             sweep.get_plan(str(plan))
     for _ in range(20):
         sweep.plan("expired")
-    assert {event.at.date() for event in sweep.audit(limit=100)} <= {(NOW + timedelta(days=91)).date()}
+    counts = {event.action: event.counts for event in sweep.audit(limit=100)}
+    assert {action: said["let_go"] for action, said in counts.items()} == {"add": 5, "delete": 5, "purge": 5}
+    assert counts["add"]["memories"] == 5
     assert memory.care.doctor().findings == ()
+
+
+@on_every_engine
+def test_of_events_that_are_let_go_one_line_a_day_and_action_keeps_the_sums(
+    make: Make, engine_kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collect, "_LET_GO", 2)
+    app = make()
+    memory, sweep = app.memory(), app.memory().sweep
+    for hours in (0, 1, 3, 24):
+        app.clock = lambda hours=hours: NOW + timedelta(hours=hours)
+        memory.remember(f"note of hour {hours}", entities=["Ada", f"Ida {hours}"])
+    many = memory.remember("many names", entities=[f"Name {number}" for number in range(300)]).memory_id
+    events = len(sweep.audit(limit=100))
+    app.clock = lambda: NOW + timedelta(days=120)
+    for _ in range(8):
+        sweep.plan("expired")
+        assert sum(events_in(event.counts) for event in sweep.audit(limit=100)) == events
+    heads = [event for event in sweep.audit(limit=100) if "let_go" in event.counts]
+    assert [(each.action, each.actor, each.subject, each.ids) for each in heads] == [("add", "library", "", ())] * 2
+    assert [each.at for each in heads] == [NOW + timedelta(hours=24), NOW]
+    counts = [(each.counts["let_go"], each.counts["memories"], each.counts["entities"]) for each in heads]
+    assert counts == [(2, 2, 301), (3, 3, 4)]
+    at, until = NOW, NOW + timedelta(hours=3)
+    assert heads[1].counts["until"] == until.isoformat(timespec="microseconds")
+    said = f"3 events of this day, from {at:%H:%M:%S} to {until:%H:%M:%S} UTC, let go since; the counts are added up"
+    assert heads[1].reason == said
+    assert [each.ids for each in sweep.audit(subject=many)] == []
+    assert [each.counts["let_go"] for each in sweep.audit_page(action="add", until=NOW).events] == [3]
+    assert memory.care.doctor().findings == ()
+
+
+@on_every_engine
+def test_what_a_clock_that_went_back_added_to_a_day_is_added_to_its_line(make: Make, engine_kind: str) -> None:
+    app = make()
+    at(app, 100)
+    sweep = app.memory().sweep
+    app.memory().remember("early")
+    at(app, 200)
+    sweep.plan("expired")
+    at(app, 100.01)
+    app.memory().remember("late")
+    at(app, 200.1)
+    sweep.plan("expired")
+    assert len([each for each in sweep.audit() if each.action == "add"]) == 2
+    at(app, 201)
+    sweep.plan("expired")
+    (head,) = [each for each in sweep.audit() if each.action == "add"]
+    assert (head.at, head.counts["let_go"]) == (NOW + timedelta(days=100), 2)
 
 
 @on_every_engine

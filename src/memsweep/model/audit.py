@@ -26,6 +26,12 @@ class AuditEvent:
     """The memories and entities that it happened to; of a large act that was read again, only some of them."""
 
 
+def events_in(counts: Mapping[str, Any]) -> int:
+    """Return how many events one of the log stands for: old ones are let go but for their sums."""
+    number = counts.get("let_go", 1)
+    return number if type(number) is int else 1
+
+
 @frozen
 class AuditQuery:
     """A query for events: all that is given must apply."""

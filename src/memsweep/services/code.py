@@ -90,7 +90,8 @@ class CodeService(Generic[Mode]):
         if store is None:
             return CodeOverview()
         events = store.collector.audit(runs, AuditQuery(action="index"))
-        return CodeOverview(store.code.overview(), tuple(event for _, event in events))
+        told = (event for _, event in events if "let_go" not in event.counts)  # sums of a day are no run
+        return CodeOverview(store.code.overview(), tuple(told))
 
     @operation
     def wait_to_index(self, repo_path: str | os.PathLike[str]) -> bool:

@@ -114,7 +114,8 @@ class Gc:
     history_days: float = setting(
         90.0,
         "purged receipts with their plans, and events of the audit log, are let go after so many days, a few with every"
-        " change that the collector makes; 0: never",
+        " change that the collector makes; of the events of a day, one line for each actor and action keeps how many"
+        " there were, from when to when, and the sums of their counts; 0: never",
         least=0,
         most=_MANY,
     )

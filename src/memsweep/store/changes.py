@@ -12,7 +12,8 @@ from abc import abstractmethod
 from datetime import datetime
 
 from memsweep.model.audit import AuditEvent
-from memsweep.store.audit_rows import log
+from memsweep.model.times import to_micros
+from memsweep.store.audit_rows import let_go, log
 from memsweep.store.facts import Mentions, Moves, Relations
 from memsweep.store.journals import Origins, Revisions
 from memsweep.store.memory_acts import MemoryActRows
@@ -59,13 +60,17 @@ class Changes(WorkspaceReads):
         self.tombstones = Tombstones(rows)
         self.segments = CollectedSegments(rows)
 
-    @abstractmethod
     def let_go(self, before: datetime, most: int) -> None:
-        """Drop so many receipts that were purged before a moment, with their plans, and so many older audit events.
+        """Drop so many purged receipts and so many events of the days before a moment; their sums stay.
 
-        What a merge or a split left, or a stash, is still read by its receipt, which stays; so do events that tell of
-        backups and imports.
+        Events that tell of backups and imports stay, too. Once nothing is left, nothing is looked for on that day.
         """
+        day = before.replace(hour=0, minute=0, second=0, microsecond=0)
+        if self.rows.told("let_go_before") == to_micros(day):
+            return
+        of_receipts, of_events = self.receipts.let_go(day, most), let_go(self.rows, to_micros(day), most)
+        if not (of_receipts or of_events):
+            self.rows.tell(let_go_before=to_micros(day))
 
     def audit(self, event: AuditEvent) -> None:
         log(self.rows, event)

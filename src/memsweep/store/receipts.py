@@ -131,6 +131,22 @@ class Receipts:
     def set_purged(self, keys: Collection[int], at: datetime) -> None:
         self._rows.set(SavedReceipt, ("key", "in", keys), purged_at=at)
 
+    def let_go(self, before: datetime, most: int) -> bool:
+        """Drop so many of those purged before a moment, with their plans; return whether more may be left.
+
+        What a merge or a split left, or a stash, is still read by its receipt, which stays.
+        """
+        old: tuple[Where, ...] = (("purged_at", "<", before), ("action", "<>", "merge"), ("action", "<>", "unmerge"))
+        purged, stashes = self._rows.ask(
+            Values(SavedReceipt, ("key",), old),
+            Values(SegmentRow, ("stash",), (("stash", "known", None),), "any", distinct=True),
+        )
+        spent = sorted({key for (key,) in purged} - {key for (key,) in stashes})[:most]
+        if spent:
+            Plans(self._rows).drop(("receipt", "in", spent))
+            self._rows.free(SavedReceipt, ("key", "in", spent))
+        return len(spent) == most
+
 
 def _stored(row: SavedReceipt) -> StoredReceipt:
     named = (row.key, row.id, row.plan_id, row.action, row.strategy, row.actor, row.created_at)
@@ -174,7 +190,10 @@ class Plans:
         self._rows.set(PlanRow, ("key", "=", plan), receipt=receipt)
 
     def drop_unused(self, expired_before: datetime) -> None:
-        where: tuple[Where, ...] = (("expires_at", "<", expired_before), ("receipt", "null", None))
+        self.drop(("expires_at", "<", expired_before), ("receipt", "null", None))
+
+    def drop(self, *where: Where) -> None:
+        """Drop those that meet the conditions, with what was in them."""
         (found,) = self._rows.ask(Values(PlanRow, ("key",), where))
         if keys := [key for (key,) in found]:
             self.forget(keys)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memsweep.model.audit import AuditEvent
+from memsweep.model.audit import AuditEvent, events_in
 from memsweep.web.plan_sections import strategy_name
 from memsweep.web.words import counted
 
@@ -90,7 +90,7 @@ def event_lines(events: Iterable[AuditEvent]) -> list[EventLine]:
         before = lines[-1] if lines else None
         if before and line.action in _IN_RUNS and (line.action, line.by) == (before.action, before.by):
             counts = {name: before.counts.get(name, 0) + line.counts.get(name, 0) for name in _COUNTED}
-            lines[-1] = replace(before, counts=counts, what=_amounts(counts), times=before.times + 1)
+            lines[-1] = replace(before, counts=counts, what=_amounts(counts), times=before.times + line.times)
         else:
             lines.append(line)
     return lines
@@ -113,6 +113,7 @@ def _line(event: AuditEvent) -> EventLine:
         event.subject,
         event.action,
         counts,
+        times=events_in(event.counts),
         receipt=event.reason if event.action in _OF_NAMES and event.reason.startswith("rcpt_") else "",
     )
 

@@ -7,14 +7,12 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.errors import StoreError
 from memsweep.model.code import other_places
 from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
-from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.falkor import code_cypher, cypher, writing
 from memsweep.store.falkor import revision_cypher as own
@@ -54,18 +52,6 @@ SAME_TEXTS_AT = f"UNWIND $nodes AS node MATCH (mine:TrashedMemory) WHERE ID(mine
 NAMES_OF_CHUNKS = """
     MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)
     RETURN n.name_key, n.name, n.evidence, n.chunks"""
-
-# What is too old to tell of: receipts that were purged, with their plans, and events of the log.
-LET_GO = (
-    """
-    MATCH (r:Receipt) WHERE r.purged_at < row.before AND NOT r.action IN ['merge', 'unmerge']
-    OPTIONAL MATCH (s:Segment {stash: r.key}) WITH row, r, count(s) AS stashed WHERE stashed = 0
-    WITH row, r ORDER BY r.purged_at, r.key WITH row, collect(r) AS spent UNWIND spent[0..row.most] AS r
-    OPTIONAL MATCH (p:Plan {receipt: r.key}) OPTIONAL MATCH (i:PlanItem {plan: p.key}) DELETE i, p, r""",
-    """
-    MATCH (a:AuditEvent) WHERE a.at < row.before AND a.action <> 'backup' AND NOT a.action STARTS WITH 'import_'
-    WITH row, a ORDER BY a.at, a.key WITH row, collect(a) AS old UNWIND old[0..row.most] AS a DELETE a""",
-)
 
 
 class FalkorTexts(Texts):
@@ -161,10 +147,6 @@ class FalkorChanges(Changes):
         self.texts = FalkorTexts(tx)
         self.trash = FalkorTrash(tx)
         self.acts = FalkorMemoryActs(tx)
-
-    def let_go(self, before: datetime, most: int) -> None:
-        for step in LET_GO:
-            self._tx.do(step, [{"before": to_micros(before), "most": most}])
 
     def matches(self, window: int, query: str, count: int) -> dict[int, float]:
         return _stash_matches(self.rows, window, query, count)

@@ -6,7 +6,6 @@ import json
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -19,7 +18,6 @@ from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, Surveyed
 from memsweep.model.reach import spanning, without_root
 from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.text import to_json
-from memsweep.model.times import to_micros
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file import commit_marker, schema
 from memsweep.store.file.connect import Pool, one
@@ -54,21 +52,6 @@ _SAME_TEXTS = """
     where mine.source <> 'code_indexer'"""
 # Words of removed chunks stay in the segments of the full text until these are merged.
 _MERGE_WORDS = "insert into chunk_fts (chunk_fts) values ('optimize')"
-# What is too old to tell of: receipts that were purged, with their plans, and events of the log.
-_SPENT = """
-    (select id from receipt
-     where purged_at < :before and action not in ('merge', 'unmerge')
-       and not exists (select 1 from segment where segment.stash = receipt.id)
-     order by purged_at, id limit :most)"""
-_LET_GO = (
-    f"delete from plan_item where plan in (select id from plan where receipt in {_SPENT})",
-    f"delete from plan where receipt in {_SPENT}",
-    f"delete from receipt where id in {_SPENT}",
-    """
-    delete from audit where id in (
-        select id from audit where at < :before and action <> 'backup' and substr(action, 1, 7) <> 'import_'
-        order by at, id limit :most)""",
-)
 _MERGE_SEGMENT_WORDS = "insert into segment_fts (segment_fts) values ('optimize')"
 
 
@@ -160,10 +143,6 @@ class SqliteChanges(Changes):
         self.trash = SqliteTrash(db)
         self.acts = SqliteMemoryActs(db)
         self.revisions = SqliteRevisions(db)
-
-    def let_go(self, before: datetime, most: int) -> None:
-        for statement in _LET_GO:
-            self._db.execute(statement, {"before": to_micros(before), "most": most})
 
     def matches(self, window: int, query: str, count: int) -> dict[int, float]:
         return _stash_matches(self._db, window, query, count)
