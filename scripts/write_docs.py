@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from memsweep.cli.config import meaning_with_choices
 from memsweep.context import ContextHeap
 from memsweep.context.service import ContextWindow
 from memsweep.model.memory import Remembering, arguments_of
@@ -21,7 +22,6 @@ from memsweep.services.code import CodeService
 from memsweep.services.graph import GraphService
 from memsweep.services.memory import Memory
 from memsweep.services.sweep import SweepService
-from memsweep.settings.example import meaning_with_choices
 from memsweep.settings.fields import Settings, about
 from memsweep.settings.load import variables
 

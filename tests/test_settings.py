@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memsweep.cli.config import example_file
 from memsweep.collector.planner import STRATEGIES
 from memsweep.errors import BadInput, BadSetting
 from memsweep.model.strategies import RULES
 from memsweep.settings import Settings, config_file, load_settings
-from memsweep.settings.example import example_file
 from tests.support.commands import Ran, memsweep
 
 Run = Callable[..., Ran]

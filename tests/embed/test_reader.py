@@ -15,7 +15,7 @@ from memsweep.embed import reader as reader_module
 from memsweep.embed.reader import MarcoReader, ReaderWeights
 from memsweep.embed.transformer import constants_of, network, session_of, tensor
 from memsweep.errors import EmbedderError, install_extra
-from memsweep.hooks.session import own_app
+from memsweep.hooks.background import own_app
 from memsweep.model.origin import Origin
 from memsweep.settings import load_settings
 from tests.support.commands import Ran

@@ -10,9 +10,9 @@ import pytest
 from memsweep.app import App, Memory, called_by
 from memsweep.clock import now
 from memsweep.hooks import background, starting
+from memsweep.hooks.background import HookSession
 from memsweep.hooks.event import Event, without_injected
 from memsweep.hooks.files import HookFiles
-from memsweep.hooks.session import HookSession
 from memsweep.hooks.starting import briefing
 from memsweep.model.origin import Origin
 from memsweep.model.visible import visible

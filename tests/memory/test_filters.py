@@ -8,7 +8,7 @@ from memsweep.cli.door import command_line
 from memsweep.errors import BadInput
 from memsweep.memory.listing import make_list_filters
 from memsweep.model.search import FILTERS, Filters, make_filters
-from memsweep.server.arguments import FILTERS_SHOWN
+from memsweep.server.tools import FILTERS_SHOWN
 
 
 def test_no_filters_let_everything_through() -> None:

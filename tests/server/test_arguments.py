@@ -11,7 +11,7 @@ from memsweep.model.checks import WHOLE
 from memsweep.model.memory import RELATION
 from memsweep.model.search import Filters
 from memsweep.model.segment import ContextSegment
-from memsweep.server import arguments
+from memsweep.server import tools as arguments
 from memsweep.server.tools.context import DESCRIPTORS, SEGMENT
 
 OURS = {"generation", "gc_survival_count", "refcount", "last_touched_at"}  # fields of a segment that nobody hands in

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import textwrap
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import typer
 
 from memsweep.cli.door import Json, show, show_pair
 from memsweep.errors import AlreadyExists, BadSetting
+from memsweep.model.frozen import is_frozen
 from memsweep.settings import config_file, load_settings
+from memsweep.settings.fields import About, Settings, about
 
 cli = typer.Typer(help="The settings: show, path, init.", no_args_is_help=True)
 
@@ -36,7 +41,7 @@ def path() -> None:
 @cli.command()
 def init() -> None:
     """Write a memsweep.toml with every setting and its default, commented out."""
-    from memsweep.settings.example import example_file
+    from memsweep.cli.config import example_file
 
     file = config_file()
     try:
@@ -55,3 +60,45 @@ def _flat(values: dict[str, Any], prefix: str) -> list[tuple[str, Any]]:
     for name, value in values.items():
         flat += _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else [(prefix + name, value)]
     return flat
+
+
+_HEAD = (
+    "memsweep.toml: every setting with its default. Environment variables win, such as MEMSWEEP_HOME"
+    " or MEMSWEEP_EMBEDDING_MODEL."
+)
+
+
+def example_file() -> str:
+    return "\n".join([*_comment(_HEAD), *_lines(Settings())]) + "\n"
+
+
+def _lines(values: Any) -> Iterator[str]:
+    for name, meant in about(type(values)).items():
+        value = getattr(values, name)
+        yield ""
+        if is_frozen(value):
+            yield f"[{name}]  # {meant.meaning}"
+            yield from _lines(value)
+        else:
+            yield from _comment(meaning_with_choices(meant))
+            yield f"# {name} = {_toml(value)}"
+
+
+def meaning_with_choices(meant: About) -> str:
+    words = [meant.meaning, f"one of {', '.join(meant.choices)}" if meant.choices else ""]
+    return "; ".join(filter(None, words))
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(text, 100, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False)
+
+
+def _toml(value: Any) -> str:
+    match value:
+        case Path():
+            return '""'
+        case Mapping():
+            return "{}"
+        case tuple():
+            return json.dumps(list(value))
+    return json.dumps(value)

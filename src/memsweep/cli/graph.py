@@ -252,7 +252,7 @@ def show_(
     answer = report.neighbourhood(replace(found, facts=(), contradictions=()))
     if output is None:
         return answer
-    from memsweep.cli.graph_picture import draw
+    from memsweep.cli.graph_words import draw
 
     return {**answer, "drawn_by": draw(answer, output, force=force), "path": str(output.absolute())}
 

@@ -1,9 +1,10 @@
-"""memsweep workspace …, doctor, compact, backup, restore, reembed"""
+"""memsweep workspace …, where, status, trust, doctor, compact, backup, restore, reembed"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,11 +31,15 @@ from memsweep.cli.door import (
     show_way_back,
     with_app,
 )
+from memsweep.cli.where import lines, print_where
 from memsweep.errors import StoreError
+from memsweep.hooks.files import HookFiles
 from memsweep.model.text import counted
 from memsweep.report import Answer, care
 from memsweep.report import memory as report
+from memsweep.report import status as project_report
 from memsweep.services.memory import Memory
+from memsweep.services.projects import ProjectStatus
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -218,3 +223,40 @@ def _checkup(console: Console, answer: Answer) -> None:
     for stranded in answer["stranded"]:
         console.print(harmless(stranded), markup=False)
     say(console, answer["message"])
+
+
+def where(project: InProject = "", as_json: Json = False) -> None:
+    """Show which workspace is used here, and why."""
+    print_where(project, as_json)
+
+
+def status(project: InProject = "", as_json: Json = False) -> None:
+    """Show what is stored for this project, how fresh it is, what a collection would take, and what hooks did."""
+    in_project(project)
+    found = with_app(_with_hooks)
+    answer = project_report.status(found)
+    said = [*lines(answer["where"]), *project_report.lines(found)]
+    show(answer, as_json, lambda console: print("\n".join(harmless(line) for line in said)))
+
+
+def _with_hooks(app: App) -> ProjectStatus:
+    """Return the status with the state of agents' hooks, which only their own room knows."""
+    found = app.projects.status()
+    on = HookFiles(app.settings.home).is_on(found.whereabouts.place.workspace_id)
+    return replace(found, hooks_on=app.settings.hooks.enabled and on)
+
+
+def trust(
+    workspace_id: Annotated[
+        str, Argument(metavar="[ID]", help="The workspace; by default the one that .memsweep.toml names.")
+    ] = "",
+    revoke: Annotated[bool, Option("--revoke", help="Withdraw the permission.")] = False,
+    project: InProject = "",
+    as_json: Json = False,
+) -> None:
+    """Let this project use the workspace that its .memsweep.toml names, or add to one that another project names."""
+    in_project(project)
+    name, new = with_app(lambda app: app.projects.trust(workspace_id, agreed=not revoke))
+    may = "may no longer" if revoke else "may"
+    words = f"This project {may} use workspace {name!r}{'' if new else ', as before'}."
+    show({"workspace_id": name, "trusted": not revoke, "changed": new}, as_json, lambda console: console.print(words))

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from memsweep.hooks import background
+from memsweep.hooks.background import HookSession, OpenApp, own_app
 from memsweep.hooks.event import DRAIN, Event, is_left_for_later
 from memsweep.hooks.files import HookFiles
-from memsweep.hooks.session import HookSession, OpenApp, own_app
 from memsweep.model.frozen import replace
 from memsweep.settings import Settings
 

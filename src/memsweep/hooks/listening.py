@@ -11,8 +11,8 @@ from typing import Any, BinaryIO, NamedTuple
 
 from memsweep.context.transcripts import read_session, tier_of
 from memsweep.errors import BadInput, Conflict, NotFound
+from memsweep.hooks.background import HookSession
 from memsweep.hooks.event import without_injected
-from memsweep.hooks.session import HookSession
 from memsweep.model.tokens import estimate_tokens
 from memsweep.regular import open_regular
 

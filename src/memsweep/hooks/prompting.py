@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from memsweep.clock import new_id
+from memsweep.hooks.background import HookSession
 from memsweep.hooks.event import injected, without_injected
-from memsweep.hooks.session import HookSession
 from memsweep.model.text import excerpt
 from memsweep.model.tokens import estimate_tokens
 

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import memsweep
 from memsweep.clock import new_id
 from memsweep.errors import MemsweepError, NotFound
+from memsweep.hooks.background import HookSession
 from memsweep.hooks.event import injected, without_injected
 from memsweep.hooks.files import HookFiles
-from memsweep.hooks.session import HookSession
 from memsweep.model.frozen import replace
 from memsweep.model.listing import MOST_LISTED
 from memsweep.model.text import clipped, counted, excerpt

@@ -73,36 +73,24 @@ OPERATIONS = (
     OperationNames("delete_workspace", "workspace delete", ""),
 )
 
-OPTIONS = {
-    "active_file": "--active-file",
-    "allow_empty": "--allow-empty",
-    "allow_large": "--allow-large",
-    "as_of": "--as-of",
+_SAME_NAMES = """
+    active_file allow_empty allow_large as_of deleted_workspaces edge_threshold forever from_type include_stale
+    max_age_days max_file_size min_confidence min_size min_weight mode node_threshold older_than_days sort_by
+    strategy to_type ttl_days valid_at
+""".split()
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME_NAMES} | {
     "confirm": "--yes",
     "date_from": "--since",
     "date_to": "--until",
-    "deleted_workspaces": "--deleted-workspaces",
-    "edge_threshold": "--edge-threshold",
     "exclude": "--except",
     "expires_at": "--expires",
-    "forever": "--forever",
     "from_entity": "FROM",
-    "from_type": "--from-type",
     "include_ended": "--ended",
     "include_orphans": "--orphans",
-    "include_stale": "--include-stale",
     "include_tests": "--tests",
-    "max_age_days": "--max-age-days",
     "max_candidates": "--limit",
-    "max_file_size": "--max-file-size",
     "memory_id": "ID",
     "memory_ids": "--memory",
-    "min_confidence": "--min-confidence",
-    "min_size": "--min-size",
-    "min_weight": "--min-weight",
-    "mode": "--mode",
-    "node_threshold": "--node-threshold",
-    "older_than_days": "--older-than-days",
     "overwrite": "--force",
     "plan_id": "--plan",
     "project_id": "--project",
@@ -111,15 +99,10 @@ OPTIONS = {
     "relation_types": "--relation",
     "repo_path": "PATH",
     "segment_ids": "ids",
-    "sort_by": "--sort-by",
-    "strategy": "--strategy",
     "target_tokens": "--target",
     "task_id": "--task",
     "thread_id": "--thread",
     "to_entity": "TO",
-    "to_type": "--to-type",
-    "ttl_days": "--ttl-days",
-    "valid_at": "--valid-at",
     "workspace_id": "--workspace",
 }
 """Arguments of tools as options and arguments of commands."""

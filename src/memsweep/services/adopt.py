@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Generic
 
+from memsweep.adopt.clients import CLIENTS, client_named
+from memsweep.adopt.vault import vault_of
 from memsweep.clock import new_id
 from memsweep.errors import BadInput, NotFound, Unconfirmed
 from memsweep.model.text import shown
@@ -56,7 +58,6 @@ class AdoptService(Generic[Mode]):
     @operation
     def undo(self, receipt_id: str) -> Applied:
         """Make every file what it was before an apply or a restore, unless it has changed since."""
-        from memsweep.adopt.clients import CLIENTS
         from memsweep.adopt.steps import undo
 
         desks = [self._tools(client) for client in CLIENTS]
@@ -104,9 +105,7 @@ class AdoptService(Generic[Mode]):
         return purge(self._tools(client).vault, days_ago(self._clock(), days))
 
     def _tools(self, name: str) -> AdoptDependencies:
-        from memsweep.adopt.clients import client_named
         from memsweep.adopt.reading import AdoptDependencies
-        from memsweep.adopt.vault import vault_of
         from memsweep.settings.load import client_variables
 
         client, settings = client_named(name), self._settings

@@ -8,6 +8,16 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
+from memsweep.collector import collect
+from memsweep.collector.update import release_fact
+from memsweep.graph import batch, facts, whole_graph
+from memsweep.graph.batch import many_relations, passed_batch, passed_dump
+from memsweep.graph.building import Named, checked_text, make_options
+from memsweep.graph.facts import asked_for, list_entities
+from memsweep.graph.merge import SplitRequest
+from memsweep.model.graph import Decayed, EntityPage, unknown_entity
+from memsweep.model.memory import NamedThing
+from memsweep.model.times import parse_time
 from memsweep.operation import Mode, operation
 from memsweep.services.access import collector, fading, graph_facts, surveyed_graph_of
 from memsweep.store.refusals import tombstoned_text
@@ -21,10 +31,8 @@ if TYPE_CHECKING:
     from memsweep.model.graph import (
         Briefing,
         Communities,
-        Decayed,
         Doubt,
         Entity,
-        EntityPage,
         Exported,
         GraphBatch,
         GraphStatus,
@@ -66,8 +74,6 @@ class GraphService(Generic[Mode]):
 
         `source` is the id of the memory that it comes from; `tier` lowers how far it is trusted.
         """
-        from memsweep.graph import batch
-
         one = batch.one_relation(
             from_entity,
             to_entity,
@@ -84,8 +90,6 @@ class GraphService(Generic[Mode]):
     @operation
     def relate_many(self, batch: Mapping[str, Any], *, tier: str = "") -> Related:
         """A batch of entities and relations, all or nothing."""
-        from memsweep.graph.batch import many_relations
-
         return _relate(self._access, many_relations(batch), tier)
 
     @operation
@@ -100,8 +104,6 @@ class GraphService(Generic[Mode]):
         reason: str = "",
     ) -> Reinforced:
         """Confirm a fact, or correct it; a correction does not count as a confirmation."""
-        from memsweep.graph import facts
-
         kept = self._access.gate("graph").text(reason, "reason") if isinstance(reason, str) else reason
         return facts.reinforce(graph_facts(self._access), from_entity, to_entity, relation, kind, amount, kept)
 
@@ -116,8 +118,6 @@ class GraphService(Generic[Mode]):
         limit: int = 20,
     ) -> tuple[list[Entity], int]:
         """Entities by name and type, and how many match."""
-        from memsweep.graph import facts
-
         if self._access.found() is None:
             return [], 0
         return facts.entities(graph_facts(self._access), search, entity_type, min_confidence, sort_by, limit)
@@ -133,9 +133,6 @@ class GraphService(Generic[Mode]):
         cursor: str | None = None,
     ) -> EntityPage:
         """List entities in the order of their names, page by page: those with a part of a name, or its beginning."""
-        from memsweep.graph.facts import asked_for, list_entities
-        from memsweep.model.graph import EntityPage
-
         asked = asked_for(search, entity_type, prefix=prefix)
         if self._access.found() is None:
             return EntityPage((), 0, 0, None)
@@ -147,9 +144,6 @@ class GraphService(Generic[Mode]):
         self, entity: str, *, depth: int = 1, limit: int = 20, relation_types: Iterable[str] | None = None
     ) -> Neighbourhood:
         """Return the entities that current facts connect to an entity."""
-        from memsweep.graph import facts
-        from memsweep.model.graph import unknown_entity
-
         if self._access.found() is None:
             raise unknown_entity(str(entity))
         kinds = None if relation_types is None else list(relation_types)
@@ -168,10 +162,6 @@ class GraphService(Generic[Mode]):
         limit: int = 50,
     ) -> Queried:
         """Follow facts outwards from entities: those that hold now, held at a date, or ever held (`include_ended`)."""
-        from memsweep.graph import whole_graph
-        from memsweep.model.graph import unknown_entity
-        from memsweep.model.times import parse_time
-
         wanted = [entities] if isinstance(entities, str) else list(entities)
         if wanted and self._access.found() is None:
             raise unknown_entity(str(wanted[0]))
@@ -189,43 +179,31 @@ class GraphService(Generic[Mode]):
     @operation
     def release(self, relation_id: str) -> None:
         """Let a fact out of quarantine: searches, queries and briefings find it from now on."""
-        from memsweep.collector.update import release_fact
-
         release_fact(collector(self._access), relation_id)
 
     @operation
     def status(self) -> GraphStatus:
         """Counts by type, components, density, orphans, and how far facts have faded."""
-        from memsweep.graph import whole_graph
-
         return whole_graph.graph_status(surveyed_graph_of(self._access))
 
     @operation
     def validate(self) -> list[Doubt]:
         """Generic names, near duplicates, dangling facts, contradictions."""
-        from memsweep.graph import whole_graph
-
         return whole_graph.graph_doubts(surveyed_graph_of(self._access))
 
     @operation
     def communities(self, *, min_size: int = 2) -> Communities:
         """Groups of closely connected entities."""
-        from memsweep.graph import whole_graph
-
         return whole_graph.graph_communities(surveyed_graph_of(self._access), min_size)
 
     @operation
     def briefing(self, *, limit: int = 5) -> Briefing:
         """Return a briefing: recent facts, central entities, contradictions, stale facts."""
-        from memsweep.graph import whole_graph
-
         return whole_graph.briefing(surveyed_graph_of(self._access), limit)
 
     @operation
     def build(self, text: str, options: Mapping[str, Any] | None = None) -> Built:
         """Extract names and facts from a text by rules; a known fact becomes a little stronger."""
-        from memsweep.graph import whole_graph
-        from memsweep.graph.building import Named, checked_text, make_options
         from memsweep.memory.names import find_names
         from memsweep.secrets.find import redacted
 
@@ -242,8 +220,6 @@ class GraphService(Generic[Mode]):
     @operation
     def dump(self, format: str = "json") -> str:
         """The whole graph as text: json, graphml, cytoscape or cypher."""
-        from memsweep.graph import whole_graph
-
         return whole_graph.dump_text(graph_facts(self._access), format)
 
     @operation
@@ -256,24 +232,17 @@ class GraphService(Generic[Mode]):
         """Write the whole graph to a file; the extension chooses the format, JSON by default."""
         from pathlib import Path
 
-        from memsweep.graph import whole_graph
-
         self._access.gate("export").own_id(Path(path).name, "the name of the file")
         return whole_graph.export(graph_facts(self._access), path, format, force=force)
 
     @operation
     def import_file(self, path: str | os.PathLike[str], format: str | None = None) -> Imported:
         """Add the graph in a file that `export_file` wrote, or another program's GraphML or Cytoscape JSON."""
-        from memsweep.graph import whole_graph
-
         return _load(self._access, whole_graph.read_export(path), format)
 
     @operation
     def decay(self, *, dry_run: bool = True) -> Decayed:
         """Return how far facts have faded; unless `dry_run`, store the current values, which changes no answer."""
-        from memsweep.graph import facts
-        from memsweep.model.graph import Decayed
-
         if self._access.found() is None:
             return Decayed(0, 0, 0, 0, ())
         faded = fading(self._access)
@@ -289,8 +258,6 @@ class GraphService(Generic[Mode]):
         max_age_days: float | None = None,
     ) -> Plan:
         """Find the facts that have faded away, and save the exact list of them; nothing is removed."""
-        from memsweep.collector import collect
-
         if self._access.found() is None:
             return collect.plan_of_nothing("decayed", self._access.clock())
         rule = _fading_with(self._access, node_threshold, edge_threshold, include_orphans, max_age_days)
@@ -308,8 +275,6 @@ class GraphService(Generic[Mode]):
         allow_large: bool = False,
     ) -> Receipt:
         """Move the facts that have faded away to the trash, planned and applied in one transaction."""
-        from memsweep.collector import collect
-
         rule = _fading_with(self._access, node_threshold, edge_threshold, include_orphans, max_age_days)
         tools = collector(self._access)
         return collect.plan_and_apply(tools, "decayed", confirm=confirm, allow_large=allow_large, fading=rule)
@@ -317,16 +282,12 @@ class GraphService(Generic[Mode]):
     @operation
     def plan_merge(self, ids: Iterable[str], into: str) -> Merged:
         """Save a plan of merging these entities (ids or names) into `into`; nothing moves yet."""
-        from memsweep.graph import facts
-
         lifetime = timedelta(hours=self._access.settings.gc.plan_hours)
         return facts.plan_merge(graph_facts(self._access), list(ids), into, lifetime)
 
     @operation
     def merge(self, ids: Iterable[str] = (), into: str = "", *, plan_id: str | None = None) -> Merged:
         """Merge several entities into one; their old names still find it. `sweep.undo` takes them apart again."""
-        from memsweep.graph import facts
-
         return facts.merge(graph_facts(self._access), list(ids), into, plan_id)
 
     @operation
@@ -344,10 +305,6 @@ class GraphService(Generic[Mode]):
 
         `sweep.undo` takes it back; with `dry_run`, only say what would move.
         """
-        from memsweep.graph import facts
-        from memsweep.graph.merge import SplitRequest
-        from memsweep.model.memory import NamedThing
-
         gate = self._access.gate("graph")
         name = gate.text(name, "name") if isinstance(name, str) else name
         entity_type = gate.text(entity_type, "type") if isinstance(entity_type, str) else entity_type
@@ -357,8 +314,6 @@ class GraphService(Generic[Mode]):
 
 
 def _load(access: Access[Any], text: str, format: str | None) -> Imported:
-    from memsweep.graph import whole_graph
-    from memsweep.graph.batch import passed_dump
 
     gate = access.gate("import")
     dump = passed_dump(whole_graph.read_graph(text, format, access.clock()), gate)  # before a workspace is made for it
@@ -368,8 +323,6 @@ def _load(access: Access[Any], text: str, format: str | None) -> Imported:
 
 
 def _relate(access: Access[Any], batch: GraphBatch, tier: str = "") -> Related:
-    from memsweep.graph import facts
-    from memsweep.graph.batch import passed_batch
 
     gate = access.gate("graph")
     passed = passed_batch(batch, gate)

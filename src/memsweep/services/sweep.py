@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Generic
 
+from memsweep.collector import collect
+from memsweep.collector.collect import plan_chosen
+from memsweep.collector.history import audit_page, explain, receipt, receipts
+from memsweep.collector.narrow import narrow
+from memsweep.collector.review import compare, groups, previews
 from memsweep.errors import NotFound, UnknownWorkspace
-from memsweep.model.audit import AuditQuery
+from memsweep.model.audit import AuditPage, AuditQuery, Purged
 from memsweep.model.paging import page_size
+from memsweep.model.plan import ReceiptPage
 from memsweep.model.strategies import QUICK
 from memsweep.model.text import refuse_lone_surrogate
 from memsweep.model.times import parse_time
@@ -18,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memsweep.collector.collect import Safety
-    from memsweep.model.audit import AuditEvent, AuditPage, Purged, Tombstone, Trashed
+    from memsweep.model.audit import AuditEvent, Tombstone, Trashed
     from memsweep.model.plan import (
         Plan,
         PlanDifference,
@@ -27,7 +33,6 @@ if TYPE_CHECKING:
         Preview,
         Receipt,
         ReceiptDetails,
-        ReceiptPage,
         Undone,
         Verdict,
     )
@@ -46,8 +51,6 @@ class SweepService(Generic[Mode]):
         self, strategy: str = "stale_code", *, ttl_days: float | None = None, origin: Mapping[str, Any] | None = None
     ) -> Plan:
         """Find garbage and save the exact list of it; nothing is removed. `origin`: whose, with that strategy."""
-        from memsweep.collector import collect
-
         if self._access.found() is None:
             return collect.plan_of_nothing(strategy, self._access.clock(), origin)
         return collect.plan(collector(self._access), strategy, ttl_days, origin=origin)
@@ -55,57 +58,41 @@ class SweepService(Generic[Mode]):
     @operation
     def plan_chosen(self, memory_ids: Iterable[str]) -> Plan:
         """Save a plan of these memories and what only they keep alive; nothing is removed."""
-        from memsweep.collector.collect import plan_chosen
-
         return plan_chosen(collector(self._access), list(memory_ids))
 
     @operation
     def preview(self, *strategies: str, limit: int = 5) -> list[Preview]:
         """Return what collections would take now (by default every quick strategy), without saving."""
-        from memsweep.collector.review import previews
-
         return previews(collector(self._access), strategies or QUICK, limit and page_size(limit))
 
     @operation
     def get_plan(self, plan_id: str) -> Plan:
         """A saved plan."""
-        from memsweep.collector import collect
-
         return collect.load_plan(collector(self._access), plan_id)
 
     @operation
     def over_cap(self, plan_id: str) -> str:
         """Return in words what of a saved plan exceeds the cap of a day; empty if nothing does."""
-        from memsweep.collector import collect
-
         return collect.over_cap_of(collector(self._access), plan_id)
 
     @operation
     def items(self, plan_id: str | Plan, *, offset: int = 0, limit: int = 20) -> list[PlanView]:
         """Return the items that a saved plan, or the plan of this id, would remove, with the reason of each."""
-        from memsweep.collector import collect
-
         return collect.plan_items(collector(self._access), plan_id, offset, page_size(limit))
 
     @operation
     def groups(self, plan_id: str, *, offset: int = 0, limit: int = 20, names: int = 8) -> PlanGroups:
         """A saved plan by cause: each item with what goes only because of it, files by folder."""
-        from memsweep.collector.review import groups
-
         return groups(collector(self._access), plan_id, offset, page_size(limit), names)
 
     @operation
     def compare(self, earlier: str, later: str, *, limit: int = 100) -> PlanDifference:
         """Return the items of one saved plan that another one does not name."""
-        from memsweep.collector.review import compare
-
         return compare(collector(self._access), earlier, later, page_size(limit))
 
     @operation
     def narrow(self, plan_id: str, exclude: Collection[str]) -> Plan:
         """Save a plan of what is left of a saved one without these ids and what they keep alive; one is applied."""
-        from memsweep.collector.narrow import narrow
-
         return narrow(collector(self._access), plan_id, exclude)
 
     @operation
@@ -113,8 +100,6 @@ class SweepService(Generic[Mode]):
         self, plan_id: str, *, confirm: bool = False, allow_large: bool = False, exclude: Collection[str] = ()
     ) -> Receipt:
         """Move what a saved plan names to the trash, but for `exclude` and what that keeps alive, and nothing else."""
-        from memsweep.collector import collect
-
         tools = collector(self._access)
         return collect.apply(tools, plan_id, confirm=confirm, allow_large=allow_large, exclude=exclude)
 
@@ -130,8 +115,6 @@ class SweepService(Generic[Mode]):
         exclude: Collection[str] = (),
     ) -> Receipt:
         """Plan and apply, in one transaction unless something is excluded."""
-        from memsweep.collector import collect
-
         return collect.plan_and_apply(
             collector(self._access),
             strategy,
@@ -145,15 +128,11 @@ class SweepService(Generic[Mode]):
     @operation
     def undo(self, receipt_id: str) -> Undone:
         """Bring back everything that a receipt moved."""
-        from memsweep.collector import collect
-
         return collect.undo(collector(self._access), receipt_id)
 
     @operation
     def recover(self, item_id: str) -> Undone:
         """Bring one memory, entity or relation back from the trash, with what it needs."""
-        from memsweep.collector import collect
-
         return collect.recover(collector(self._access), item_id)
 
     @operation
@@ -164,8 +143,6 @@ class SweepService(Generic[Mode]):
     @operation
     def receipt(self, receipt_id: str) -> ReceiptDetails:
         """One of them."""
-        from memsweep.collector.history import receipt
-
         return receipt(self._access.store.collector, self._access.clock(), receipt_id, self._purge_days())
 
     @operation
@@ -174,8 +151,6 @@ class SweepService(Generic[Mode]):
         return self._receipts(limit, cursor, holding=True)
 
     def _receipts(self, limit: int, cursor: str | None, *, holding: bool) -> ReceiptPage:
-        from memsweep.collector.history import receipts
-        from memsweep.model.plan import ReceiptPage
 
         store, now, days = self._access.found(), self._access.clock(), self._purge_days()
         if store is None:
@@ -197,9 +172,6 @@ class SweepService(Generic[Mode]):
     @operation
     def purge(self, older_than_days: float = 30.0, *, confirm: bool = False) -> Purged:
         """Permanently delete what has been in the trash for at least this many days; this cannot be undone."""
-        from memsweep.collector import collect
-        from memsweep.model.audit import Purged
-
         if confirm and self._access.found() is None:
             return Purged((), 0, 0, 0, 0)
         return collect.purge(collector(self._access), older_than_days, confirm=confirm)
@@ -207,15 +179,11 @@ class SweepService(Generic[Mode]):
     @operation
     def clear(self, confirm_phrase: str) -> Receipt:
         """Move everything that is not pinned to the trash."""
-        from memsweep.collector import collect
-
         return collect.clear(collector(self._access), confirm_phrase)
 
     @operation
     def check_deletion(self, memory_ids: Iterable[str]) -> Safety:
         """Return whether all of these exist and can be deleted, with warnings to consider first."""
-        from memsweep.collector import collect
-
         ids = list(memory_ids)
         try:
             return collect.validate_deletion_safety(collector(self._access), ids)
@@ -226,8 +194,6 @@ class SweepService(Generic[Mode]):
     @operation
     def explain(self, item_id: str) -> tuple[Verdict, list[PlanView], list[AuditEvent]]:
         """Why a memory or an entity is kept or is garbage, the path to what keeps it, and its history."""
-        from memsweep.collector.history import explain
-
         return explain(collector(self._access), item_id)
 
     @operation
@@ -249,9 +215,6 @@ class SweepService(Generic[Mode]):
         until: str | datetime | None = None,
     ) -> AuditPage:
         """The same page by page: what one actor or door (`mcp`) did, one kind of act, between two times."""
-        from memsweep.collector.history import audit_page
-        from memsweep.model.audit import AuditPage
-
         for name, given in (("action", action), ("actor", actor)):
             refuse_lone_surrogate(given, name)
         begin = None if since is None else parse_time(since, "since")
@@ -269,7 +232,5 @@ class SweepService(Generic[Mode]):
     @operation
     def remove_tombstone(self, memory_id: str) -> None:
         """Remove a tombstone, so that the text can be learned again."""
-        from memsweep.collector import collect
-
         if not collect.remove_tombstone(collector(self._access), memory_id):
             raise NotFound(f"there is no tombstone for {memory_id!r:.60}.", hint="See `memsweep tombstone list`.")

@@ -90,6 +90,10 @@ class Call:
         asked = {name: value for name, value in query.items() if value not in ("", None)}
         return f"/w/{self.workspace}{quote(path)}" + (f"?{urlencode(asked)}" if asked else "")
 
+    def next_page(self, path: str, cursor: str | None, **query: object) -> str:
+        """The path of the page that a cursor leads to; empty after the last one."""
+        return self.url(path, **query, after=cursor) if cursor else ""
+
     def show(self, template: str, status: int = 200, **values: Any) -> Response:
         """A template with the frame around it."""
         return HTMLResponse(render(template, self._frame() | values), status)

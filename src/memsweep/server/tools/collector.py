@@ -17,10 +17,9 @@ from memsweep.report import Answer, questions
 from memsweep.report import collector as report
 from memsweep.report import memory as memories
 from memsweep.report.collector import why
-from memsweep.server.arguments import WHOSE, looks_like
 from memsweep.server.consent import AskedRemoval, Question
 from memsweep.server.resources import view_of_plan
-from memsweep.server.tools import ToolRow
+from memsweep.server.tools import WHOSE, ToolRow, looks_like
 
 if TYPE_CHECKING:
     from memsweep.model.plan import Plan

@@ -11,9 +11,8 @@ from memsweep.model.checks import FLAG, TEXT, TIME, WHOLE, fields, items_of, one
 from memsweep.model.segment import Role, SegmentType
 from memsweep.report import Answer, questions
 from memsweep.report import context as report
-from memsweep.server.arguments import Tier, looks_like
 from memsweep.server.consent import AskedRemoval, Question
-from memsweep.server.tools import ToolRow
+from memsweep.server.tools import Tier, ToolRow, looks_like
 
 if TYPE_CHECKING:
     from memsweep.context.service import ContextWindow

@@ -14,9 +14,8 @@ from memsweep.graph.exchange import FORMS
 from memsweep.graph.whole_graph import inside
 from memsweep.report import Answer
 from memsweep.report import graph as report
-from memsweep.server.arguments import BATCH, BUILD_OPTIONS, Tier, Time, looks_like
 from memsweep.server.consent import AskedRemoval
-from memsweep.server.tools import ToolRow
+from memsweep.server.tools import BATCH, BUILD_OPTIONS, Tier, Time, ToolRow, looks_like
 from memsweep.server.tools.collector import plan_question
 
 Batch = Annotated[dict[str, Any] | None, looks_like(BATCH, "many at once")]

@@ -14,9 +14,8 @@ from memsweep.model.search import SearchMode
 from memsweep.report import Answer, graph, questions
 from memsweep.report import memory as report
 from memsweep.schedule.background import Background
-from memsweep.server.arguments import FILTERS_SHOWN, looks_like, with_arguments
 from memsweep.server.consent import AskedRemoval, Question
-from memsweep.server.tools import ToolRow
+from memsweep.server.tools import FILTERS_SHOWN, ToolRow, looks_like, with_arguments
 
 Filters = Annotated[dict[str, Any] | None, looks_like(FILTERS_SHOWN)]
 Offset = Annotated[int, Field(description="the next_offset of the piece before")]

@@ -33,7 +33,7 @@ def graph(call: Call) -> Response:
         "graph.html",
         query=query,
         page=page,
-        after=call.url("/graph", q=query, after=page.next_cursor) if page.next_cursor else "",
+        after=call.next_page("/graph", page.next_cursor, q=query),
     )
 
 

@@ -46,7 +46,7 @@ def history(call: Call) -> Response:
         asked=asked,
         actions=ACTIONS,
         doors=DOORS,
-        after=call.url("/history", **asked, after=page.next_cursor) if page.next_cursor else "",
+        after=call.next_page("/history", page.next_cursor, **asked),
         begin=call.url("/history", **asked) if call.asked("after") else "",
         revision=call.revision,
     )

@@ -72,18 +72,12 @@ def _choices(found: Iterable[str]) -> list[str]:
 
 def _listed(call: Call, asked: dict[str, str]) -> dict[str, Any]:
     state, cursor = asked["state"] or None, call.asked("after") or None
-    page = call.memory.memories(
-        filters=_filters(asked),
-        state=state,
-        limit=PER_PAGE,
-        cursor=cursor,
-    )
-    after = call.url("/memories", **{**asked, "after": page.next_cursor}) if page.next_cursor else ""
+    page = call.memory.memories(filters=_filters(asked), state=state, limit=PER_PAGE, cursor=cursor)
     return {
         "rows": [_row(each) for each in page.memories],
         "total": page.total,
         "first": page.first,
-        "after": after,
+        "after": call.next_page("/memories", page.next_cursor, **asked),
         "begin": call.url("/memories", **asked) if page.first else "",
         "nearest": None,
         "damaged": page.damaged,
@@ -95,12 +89,11 @@ def _searched(call: Call, asked: dict[str, str]) -> dict[str, Any]:
         raise BadInput(f"a search cannot filter by the state {asked['state']!r:.40}.", hint="Leave out the query.")
     filters = _filters(asked) | ({"include_stale": True} if asked["state"] != "current" else {})
     found = call.memory.search(asked["q"], limit=PER_PAGE, filters=filters, cursor=call.asked("after") or None)
-    after = call.url("/memories", **{**asked, "after": found.next_cursor}) if found.next_cursor else ""
     return {
         "rows": [hit_row(each) for each in found.hits],
         "total": found.total,
         "first": 0,
-        "after": after,
+        "after": call.next_page("/memories", found.next_cursor, **asked),
         "begin": call.url("/memories", **asked) if call.asked("after") else "",
         "nearest": hit_row(found.nearest) if found.nearest else None,
         "damaged": found.damaged,

@@ -39,7 +39,7 @@ def trash(call: Call) -> Response:
         "trash.html",
         heaps=heaps,
         total=sweep.trash(limit=1)[1],
-        after=call.url("/trash", after=page.next_cursor) if page.next_cursor else "",
+        after=call.next_page("/trash", page.next_cursor),
         deleted=call.page.app.workspaces(deleted=True) if call.session.grant.workspaces is None else [],
         in_use=call.workspaces,
         revision=call.revision,
