@@ -252,7 +252,8 @@ def _rounded(decayed: Any) -> Any:
 
 def _listed(side: Side, part: str, now: datetime) -> list[tuple[str, int, int]]:
     found = side.store.graph.named(NamedEntities(part), None, 0, Rates(), now)
-    return sorted((each.id, each.mentions, each.relations) for _, each in found)
+    counted = side.store.graph.counted([each for _, each in found])
+    return sorted((each.id, each.mentions, each.relations) for each in counted)
 
 
 def _unordered(undone: Any) -> Any:

@@ -217,7 +217,7 @@ def _without_keys(tools: GraphDependencies) -> Any:
     edges = [(ids[edge.subject], ids[edge.object], *edge[3:], edge.id) for edge in survey.edges]
     near = tools.store.edges_at(list(ids), None, tools.rates, now)
     sources = sorted((edge.id, sorted(edge.sources)) for edge in near)
-    listed = [each for _, each in tools.store.named(NamedEntities(), None, 0, tools.rates, now)]
+    listed = tools.store.counted([each for _, each in tools.store.named(NamedEntities(), None, 0, tools.rates, now)])
     return entities, edges, sources, sorted((each.id, each.mentions, each.relations) for each in listed)
 
 

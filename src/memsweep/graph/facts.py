@@ -221,8 +221,11 @@ def entities(
     found = [each for _, each in tools.store.named(asked, None, 0, tools.rates, now)]
     held = tools.held(now).entities([entity.key for entity in found])
     found = [entity for entity in found if entity.key not in held]
-    kept = sorted((entity for entity in found if entity.confidence >= min_confidence), key=SORTS[sort_by])
-    return kept[: within("limit", limit, MAX_LIMIT)], len(kept)
+    found = [entity for entity in found if entity.confidence >= min_confidence]
+    if by_counts := sort_by in ("relations", "mentions"):
+        found = tools.store.counted(found)
+    shown = sorted(found, key=SORTS[sort_by])[: within("limit", limit, MAX_LIMIT)]
+    return shown if by_counts else tools.store.counted(shown), len(found)
 
 
 def related(
@@ -381,7 +384,8 @@ def list_entities(
     following = None
     if len(found) > limit:
         following = cursor_after(PageMark(0, passed, after.total, _BETWEEN.join(shown[-1][0])), listing)
-    return EntityPage(tuple(each for _, each in shown), after.passed, max(after.total, passed), following)
+    counted = store.counted([each for _, each in shown])
+    return EntityPage(tuple(counted), after.passed, max(after.total, passed), following)
 
 
 def contradictions_at(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -136,7 +137,8 @@ class Graph:
     ) -> list[tuple[tuple[str, str], Entity]]:
         """Return entities after one, in the order of names and types, each with the two as they are compared.
 
-        What had such a name before it was merged is among them. Without a limit they are all of them.
+        What had such a name before it was merged is among them. Without a limit they are all of them. What they have
+        is not counted yet.
         """
         wanted = (*_called(asked), *_of_type(asked))
         order = ("name_key", "type_key")
@@ -145,9 +147,19 @@ class Graph:
             *listed, merged = rows.ask(*pages, _once_named(asked))
             others = [each for each in _merged_into(rows, merged, asked) if after is None or each[:2] > after]
             found = sorted({each.key: each for page in (*listed, others) for each in page}.values())[: limit or None]
-            mentions, relations = _counts_of(rows, [each.key for each in found])
-        counted = [(*each[2:], mentions[each.key], relations[each.key]) for each in found]
-        return [(each[:2], entity_now(row, rates, now)) for each, row in zip(found, counted, strict=True)]
+        return [(each[:2], entity_now((*each[2:], 0, 0), rates, now)) for each in found]
+
+    def counted(self, entities: Collection[Entity]) -> list[Entity]:
+        """Return entities with how often live pieces mention them, and how many relations they have."""
+        keys = [each.key for each in entities]
+        with self._rows() as rows:
+            wanted = (SumsBy(MentionLink, "entity", keys), *(SumsBy(RelationRow, end, keys) for end in _ENDS))
+            mentions, begin, end = (Counter({key: number for key, number, _ in found}) for found in rows.ask(*wanted))
+            both = begin.keys() & end.keys()
+            (between,) = rows.ask(Values(RelationRow, _ENDS, tuple((end, "in", both) for end in _ENDS), near="live"))
+        once = Counter(subject for subject, other in between if subject == other)  # one with itself
+        relations = begin + end - once
+        return [replace(each, mentions=mentions[each.key], relations=relations[each.key]) for each in entities]
 
     def count_named(self, asked: NamedEntities) -> int:
         with self._rows() as rows:
@@ -286,15 +298,6 @@ def _once_named(asked: NamedEntities) -> Values:
 
 def _merged_into(rows: Rows, merged: Iterable[Any], asked: NamedEntities) -> list[NamedEntity]:
     return rows.find(NamedEntity, ("key", "in", {key for (key,) in merged}), *_of_type(asked))
-
-
-def _counts_of(rows: Rows, keys: Collection[int]) -> tuple[Counter[int], Counter[int]]:
-    """Return how often live pieces mention entities, and how many relations these have: one with itself counts once."""
-    wanted = (SumsBy(MentionLink, "entity", keys), *(SumsBy(RelationRow, end, keys) for end in _ENDS))
-    mentions, begin, end = (Counter({key: number for key, number, _ in found}) for found in rows.ask(*wanted))
-    both = begin.keys() & end.keys()
-    (between,) = rows.ask(Values(RelationRow, _ENDS, tuple((end, "in", both) for end in _ENDS), near="live"))
-    return mentions, begin + end - Counter(subject for subject, other in between if subject == other)
 
 
 def _of(
