@@ -15,7 +15,7 @@ from memsweep.collector.collect import CollectorDependencies
 from memsweep.errors import MemsweepError
 from memsweep.model.care import RestoreRequest
 from memsweep.model.ids import make_id
-from memsweep.store.falkor import reading, row_codec
+from memsweep.store.falkor import reading
 from memsweep.store.falkor.engine import FalkorEngine
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.file import portable
@@ -158,7 +158,7 @@ def comparable(rows: dict[str, list[dict[str, Any]]]) -> dict[str, list[str]]:
                   "code_root", "code_file", "code_skip", "plan_item", "tombstone", "name_seen", "segment_link", "alias",
                   "merge_move", "revision"):  # fmt: skip
         kept = (row for row in rows.get(table, ()) if row.get("action") != "restore")  # how the copy came here
-        shown[table] = sorted(_comparable(table, row_codec.comparable(row), receipt, plan) for row in kept)
+        shown[table] = sorted(_comparable(table, reading.comparable(row), receipt, plan) for row in kept)
     return shown
 
 

@@ -15,7 +15,7 @@ from memsweep.model.plan import Operation
 from memsweep.model.segment import ContextSegment
 from memsweep.operation import Calls
 from memsweep.settings import load_settings
-from memsweep.store.falkor import row_codec
+from memsweep.store.falkor import reading
 from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines
 from tests.support.counts import rounds
@@ -136,12 +136,12 @@ def findable(pair: BothEngines) -> None:
         [node for (node,) in graph.ask(f"MATCH (s:{label}) RETURN properties(s)")]
         for label in ("Segment", "TrashedSegment")
     )
-    wanted: list[row_codec.Row] = []
+    wanted: list[reading.Row] = []
     for node in (*live, *trashed):
-        row, links = row_codec.segment_rows(node)
-        names = row_codec.to_node("segment", row)
+        row, links = reading.segment_rows(node)
+        names = reading.to_node("segment", row)
         assert {name: node.get(name) for name in names} == names
-        wanted += [row_codec.to_node("segment_link", link) for link in links]
+        wanted += [reading.to_node("segment_link", link) for link in links]
     for node in live:
         if "stash" not in node:
             assert node["turn"] >= projects[node["project"]][f"next_{node['generation']}"]

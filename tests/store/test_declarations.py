@@ -5,7 +5,7 @@ import pytest
 
 from memsweep.model.columns import Declaration
 from memsweep.model.text import to_json
-from memsweep.store.falkor import row_codec
+from memsweep.store.falkor import reading
 from memsweep.store.file.schema import REGISTRY_MIGRATIONS, WORKSPACE_MIGRATIONS
 from memsweep.store.things.every import THINGS
 from memsweep.store.things.registry import REGISTRY
@@ -50,4 +50,4 @@ def test_a_row_that_becomes_a_node_is_the_same_row_again(table: str) -> None:
         for name, column in thing.file_columns.items()
         if not column.beside
     }
-    assert row_codec.to_row(table, row_codec.to_node(table, row)) == row
+    assert reading.to_row(table, reading.to_node(table, row)) == row

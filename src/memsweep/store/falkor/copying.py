@@ -16,9 +16,9 @@ import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.falkor import care_cypher, cypher, reading, row_codec
+from memsweep.store.falkor import care_cypher, cypher, reading
 from memsweep.store.falkor.care_cypher import of
-from memsweep.store.falkor.row_codec import Row
+from memsweep.store.falkor.reading import Row
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import sought_by, terms_of
@@ -107,12 +107,12 @@ def _steps(db: apsw.Connection, known_roots: Mapping[int, str] | None = None) ->
         return {**row, "root": roots[row["root"]]}
 
     def root(row: Row) -> Row:
-        return {**row_codec.to_node("code_root", row), "path": roots[row["id"]]}
+        return {**reading.to_node("code_root", row), "path": roots[row["id"]]}
 
     yield nodes("Thread", rows_sql.THREADS, dict)
     for live, prefix in _EITHER:
         found = rows_sql.of_state(rows_sql.MEMORIES, live=live)
-        yield nodes(f"{prefix}Memory", found, lambda row: row_codec.memory_node(row, _file(row), roots))
+        yield nodes(f"{prefix}Memory", found, lambda row: reading.memory_node(row, _file(row), roots))
         yield nodes(f"{prefix}Chunk", rows_sql.trashable("chunk", live=live), _chunk)
         yield nodes(f"{prefix}Entity", rows_sql.trashable("entity", live=live), _plain("entity"))
         yield nodes(f"{prefix}Segment", rows_sql.trashable("segment", live=live), _plain("segment"))
@@ -122,7 +122,7 @@ def _steps(db: apsw.Connection, known_roots: Mapping[int, str] | None = None) ->
     yield nodes("Embedding", rows_sql.VECTORS, _plain("vector"))
     yield nodes("CodeScope", rows_sql.select("code_scope"), lambda row: _keyed(in_root(row)))
     yield nodes("CodeSkip", rows_sql.select("code_skip"), in_root)
-    for label, table in row_codec.SIMPLE.items():
+    for label, table in reading.SIMPLE.items():
         if label not in _SPECIAL:
             yield nodes(label, rows_sql.select(table), root if table == "code_root" else _plain(table))
     yield from _edges(db)
@@ -167,7 +167,7 @@ def _label(end: str, row: Row) -> str:
 
 
 def _move(row: Row) -> Row:
-    return row_codec.to_node("merge_move", row) | {"place": row["standing"]}
+    return reading.to_node("merge_move", row) | {"place": row["standing"]}
 
 
 def _file(row: Row) -> Row | None:
@@ -175,7 +175,7 @@ def _file(row: Row) -> Row | None:
 
 
 def _plain(table: str) -> Callable[[Row], Row]:
-    return lambda row: row_codec.to_node(table, row)
+    return lambda row: reading.to_node(table, row)
 
 
 def _keyed(row: Row) -> Row:
@@ -188,11 +188,11 @@ def _joined(row: Row) -> Row:
 
 
 def _chunk(row: Row) -> Row:
-    return row_codec.to_node("chunk", row) | sought_by(terms_of(row["text"], row["words"]))
+    return reading.to_node("chunk", row) | sought_by(terms_of(row["text"], row["words"]))
 
 
 def _relation(row: Row) -> Row:
-    return {"subject": row["subject"], "object": row["object"], "set": row_codec.to_node("relation", row)}
+    return {"subject": row["subject"], "object": row["object"], "set": reading.to_node("relation", row)}
 
 
 def verify(graph: GraphHandle, db: apsw.Connection, named: str, progress: CopyProgress) -> None:
@@ -220,7 +220,7 @@ class _Sums:
 
     def add(self, rows: Iterable[tuple[str, Row]]) -> None:
         for table, row in rows:
-            said = repr(sorted(row_codec.comparable(row).items())).encode()
+            said = repr(sorted(reading.comparable(row).items())).encode()
             number = int.from_bytes(hashlib.blake2b(said, digest_size=_STATED // 8).digest())
             count, total = self._sums[table]
             self._sums[table] = count + 1, (total + number) % (1 << _STATED)

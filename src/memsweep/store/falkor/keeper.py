@@ -28,17 +28,15 @@ from memsweep.store.audit_rows import log
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import care_cypher, copying, cypher, reading, structure
 from memsweep.store.falkor.care_cypher import of
-from memsweep.store.falkor.reading import Extent, GraphReader, extent
-from memsweep.store.falkor.row_codec import Row
+from memsweep.store.falkor.reading import Extent, GraphReader, Row, extent
 from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import sought_by, terms_of
 from memsweep.store.falkor.writing import encoded, set_model
 from memsweep.store.file import content, health, portable
-from memsweep.store.file import repair as cures
 from memsweep.store.file.connect import immediate, plain_errors, snapshot
-from memsweep.store.file.repair import CHANGES_VECTORS, Mended, repaired
+from memsweep.store.file.health import CHANGES_VECTORS, Mended, repaired
 from memsweep.store.file.values import mended, misfits, shown
 from memsweep.store.protocol import Embed
 from memsweep.store.things.every import TABLES
@@ -71,7 +69,7 @@ def mend(tx: Transaction, cure: str, actor: str, now: datetime) -> tuple[str, ..
         immediate(db),
     ):
         was = _parts(db, paths)
-        ids = cures.mend(db, cure, (), actor, now).ids
+        ids = health.mend(db, cure, (), actor, now).ids
         write_difference(tx, was, _parts(db, paths))
     return ids
 

@@ -1,17 +1,102 @@
-"""A whole graph as rows, page by page: nodes in the order of the server's own numbers, then the edges from them.
+"""The graph of a workspace as the rows of a workspace file, page by page, and a row as a node.
 
-While the revision stays, those numbers stay, and what a page was read from is the same moment.
+Both engines keep the same things under other names, so a backup of either can be restored into either.
+
+Nodes come in the order of the server's own numbers, then the edges from them. While the revision stays, those numbers
+stay, and what a page was read from is the same moment.
 """
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from memsweep.store.falkor import care_cypher, cypher, row_codec
-from memsweep.store.falkor.row_codec import SIMPLE, Row, Rows
+from memsweep.model.columns import Column
+from memsweep.store.falkor import care_cypher, cypher
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.words import told
+from memsweep.store.things.every import TABLES
+
+Row = dict[str, Any]
+Rows = dict[str, list[Row]]
+
+_OWN_FORM = {"meta", "thread", "code_scope", "code_file", "code_skip", "segment_link"}
+SIMPLE = {it.label: it.table for it in TABLES.values() if it.label and not it.bins and it.table not in _OWN_FORM}
+"""The tables whose rows are nodes with the same columns."""
+_LISTS = {"tags", "refs", "chunks"}
+META = {"workspace": "name", "model": "model", "created_at": "created_at", "description": "description"}
+
+
+def comparable(row: Mapping[str, Any]) -> Row:
+    """A row as it can be compared: lists however they were written, and the fifteen digits that the server tells."""
+    values = {name: json.loads(value) if name in _LISTS else value for name, value in row.items()}
+    return {name: round(value, 12) if isinstance(value, float) else value for name, value in values.items()}
+
+
+@cache
+def _columns(table: str) -> list[tuple[str, str, Column]]:
+    """The columns of a table that are properties of its node, with both of their names."""
+    it = TABLES[table]
+    named = ((it.in_file(name), it.in_node(name), column) for name, column in it.columns.items() if not column.beside)
+    return [each for each in named if each[0] != "rowid"]
+
+
+def to_row(table: str, node: Mapping[str, Any]) -> Row:
+    """A node as a row of its table."""
+    row = {}
+    for column, name, kept in _columns(table):
+        value = node.get(name)
+        row[column] = value if kept.as_row is None else kept.as_row(value)
+    return row
+
+
+def to_node(table: str, row: Mapping[str, Any]) -> Row:
+    node = {}
+    for column, name, kept in _columns(table):
+        value = row[column]
+        if value is not None:
+            node[name] = value if kept.as_property is None else kept.as_property(value)
+            if kept.found_by not in ("", "ref", name):
+                node[kept.found_by] = str(node[name])  # as the index finds it
+    it = TABLES[table]
+    for name, column in it.named.items():
+        node[name] = name_in(row["project"], row[it.in_file(column)])
+    if table == "relation":
+        node["told"] = told(row["relation_key"])
+    return {name: value for name, value in node.items() if value is not None}
+
+
+def memory_rows(node: Mapping[str, Any], roots: Mapping[str, int]) -> tuple[Row, list[Row], list[Row]]:
+    """The row of a memory, of its tags, and of its file if it has one."""
+    listed = node.get("tags")
+    tags = [{"tag": tag, "memory": node["key"]} for tag in dict.fromkeys(listed if isinstance(listed, list) else ())]
+    file = to_row("code_file", {**node, "root": roots[node["root"]]}) if "path" in node else None
+    return to_row("memory", node), tags, [] if file is None else [file]
+
+
+def memory_node(row: Mapping[str, Any], file: Mapping[str, Any] | None, roots: Mapping[int, str]) -> Row:
+    node = to_node("memory", row)
+    if file is None:
+        return node
+    return {**to_node("code_file", file), **node, "root": roots[file["root"]]}
+
+
+def segment_rows(node: Mapping[str, Any]) -> tuple[Row, list[Row]]:
+    """The row of a segment, and what it refers to."""
+    refs = node.get("refs")
+    targets = dict.fromkeys(refs if isinstance(refs, list) else ())
+    links = [{"project": node["project"], "target": target, "source": node["key"]} for target in targets]
+    return to_row("segment", node), links
+
+
+def name_in(project: int, what: int | str) -> str:
+    """Return the form that an index finds; of the text itself indexes miss white space at the end and long ones."""
+    return f"{project}:{what if isinstance(what, int) else blake2b(what.encode(), digest_size=16).hexdigest()}"
+
 
 _PAGE = 1000
 TableRow = tuple[str, Row]
@@ -79,7 +164,7 @@ class GraphReader:
         rows = [_EDGES[kind](row) for kind, edges in zip(_EDGES, found, strict=True) for row in edges]
         if beyond == 2 * places:  # they are undone in the order in which they stand
             moves = self._asked.ask(care_cypher.MERGE_MOVES)
-            rows += [("merge_move", row_codec.to_row("merge_move", node)) for (node,) in moves]
+            rows += [("merge_move", to_row("merge_move", node)) for (node,) in moves]
         return GraphPage(rows, beyond, revision[0][0])
 
 
@@ -108,10 +193,10 @@ def _rows_of(label: str, node: Row, roots: Mapping[str, int]) -> list[TableRow]:
         case "Workspace":
             return [("meta", row) for row in _meta_rows(node)]
         case "Memory":
-            memory, tags, file = row_codec.memory_rows(node, roots)
+            memory, tags, file = memory_rows(node, roots)
             return [("memory", memory), *(("memory_tag", tag) for tag in tags), *(("code_file", row) for row in file)]
         case "Segment":
-            segment, links = row_codec.segment_rows(node)
+            segment, links = segment_rows(node)
             return [("segment", segment), *(("segment_link", link) for link in links)]
         case "Thread":
             return [("thread", {"id": node["key"], "uid": node["id"]})]
@@ -122,21 +207,19 @@ def _rows_of(label: str, node: Row, roots: Mapping[str, int]) -> list[TableRow]:
         case "MergeMove":
             return []  # come last
         case "Chunk" | "Entity":
-            return [
-                (label.removeprefix("Trashed").lower(), row_codec.to_row(label.removeprefix("Trashed").lower(), node))
-            ]
+            return [(label.removeprefix("Trashed").lower(), to_row(label.removeprefix("Trashed").lower(), node))]
         case name if name in SIMPLE:
-            return [(SIMPLE[name], row_codec.to_row(SIMPLE[name], node))]
+            return [(SIMPLE[name], to_row(SIMPLE[name], node))]
     return []  # vectors of a model that is not in use yet, and what finds a segment
 
 
 def _meta_rows(meta: Mapping[str, Any]) -> list[Row]:
-    return [{"key": key, "value": meta[name]} for key, name in row_codec.META.items() if meta.get(name) is not None]
+    return [{"key": key, "value": meta[name]} for key, name in META.items() if meta.get(name) is not None]
 
 
 def _relation(found: list[Any]) -> TableRow:
     props, subject, target = found
-    return "relation", row_codec.to_row("relation", props) | {"subject": subject, "object": target}
+    return "relation", to_row("relation", props) | {"subject": subject, "object": target}
 
 
 def _mention(found: list[Any]) -> TableRow:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders
-from memsweep.store.falkor.row_codec import name_in
+from memsweep.store.falkor.reading import name_in
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told

@@ -16,10 +16,9 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError, StoreTooNew
 from memsweep.model.care import Seal
 from memsweep.store.drafts import scratch
-from memsweep.store.file import care_sql, guarded, rows_sql, sealing, shape
+from memsweep.store.file import care_sql, rows_sql, shape
 from memsweep.store.file.connect import immediate, one, plain_errors
-from memsweep.store.file.content import Content, digest_of_rows
-from memsweep.store.file.guarded import NotSound
+from memsweep.store.file.content import FORMAT, Content, NotSound, digest_of_rows, private, reading, seal_of
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.file.shape import Thing
 from memsweep.store.named_files import Regular, copy_rest, opened, require_space
@@ -95,12 +94,12 @@ def take_in(source: Path, target: Path, named: Path) -> Taken:
             require_space(target.parent, _COPIES * file.size, source)
             with scratch(target.parent, named.name) as copy:
                 _copy(file, copy, named, head)
-                with guarded.reading(copy) as there:
+                with reading(copy) as there:
                     content, version = Content(there, copy), version_in_header(head)
                     values = _compared(content, source, version)
-                    with plain_errors(named), sealing.private(target) as db:
+                    with plain_errors(named), private(target) as db:
                         _make(db, version, content, values)
-                    return Taken(sealing.seal_of(values), content.rows_digest)
+                    return Taken(seal_of(values), content.rows_digest)
     except NotSound as error:
         raise StoreCorrupt(
             f"{source} is damaged or is not a backup of memsweep ({error!s:.160}); nothing was changed.",
@@ -118,7 +117,7 @@ def _compared(content: Content, source: Path, version: int) -> dict[str, Any]:
     """The seal of a file whose schema is one of ours."""
     values = content.sealed()
     newest = len(WORKSPACE_MIGRATIONS)
-    if values["format"] > sealing.FORMAT or max(values["schema"], version) > newest:
+    if values["format"] > FORMAT or max(values["schema"], version) > newest:
         raise StoreTooNew(
             f"{source} was written by a newer memsweep ({values['version']!r:.40}, schema"
             f" {max(values['schema'], version)}; this one knows {newest}); nothing was changed.",

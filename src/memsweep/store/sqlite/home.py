@@ -26,7 +26,7 @@ from memsweep.model.workspace import Workspace
 from memsweep.store import workspaces
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.drafts import draft_of, sweep
-from memsweep.store.file import commit_marker, foreign, repair, rows_sql, schema, sealing
+from memsweep.store.file import commit_marker, content, foreign, health, rows_sql, schema
 from memsweep.store.file.connect import (
     Pool,
     as_it_is,
@@ -83,7 +83,7 @@ def install(registry: Pool, intents: Intents, folder: Path, source: Path, reques
 def _prepare(draft: Path, target: Path, source: Path, seal: Seal, request: RestoreRequest) -> None:
     """Make the rows of a backup those of a workspace, as deleted as it has to be until the registry knows it."""
     counts = {"memories": seal.memories}
-    with plain_errors(target), sealing.private(draft) as db, immediate(db):
+    with plain_errors(target), content.private(draft) as db, immediate(db):
         names = [("workspace", request.workspace_id), ("deleted_at", to_micros(request.now))]
         db.executemany(schema.SET_META, names)
         add_event(db, AuditEvent(request.now, request.actor, "restore", str(source), counts, seal.digest))
@@ -221,7 +221,7 @@ class SqliteHomeKeeper:
         if cure == "registry_values":
             return rescue.mend_registry(self._registry(), self._folder, to_micros(now))
         if cure == "salvage":
-            note = functools.partial(repair.note, cure=cure, found=found, actor=actor, now=now)
+            note = functools.partial(health.note, cure=cure, found=found, actor=actor, now=now)
             return rescue.salvage_files(self._registry(), self._folder, note, to_micros(now))
         entries, pending = self._entries()
         if cure == "adopt":
@@ -242,7 +242,7 @@ class SqliteHomeKeeper:
                 if entry.file == file and file not in pending:
                     said = (("workspace", entry.name), ("deleted_at", micros_or_none(entry.deleted_at)))
                     db.executemany(schema.SET_META, said)
-                    repair.note(db, cure, found, actor, now)
+                    health.note(db, cure, found, actor, now)
 
     def install(self, source: Path, request: RestoreRequest, progress: CopyProgress | None = None) -> Restored:
         restored = install(self._registry(), self._intents, self._folder, source, request)
@@ -278,7 +278,7 @@ class SqliteHomeKeeper:
             write(db, [(None, row)])
         with _writing(file) as db:
             db.execute(schema.SET_META, ("workspace", name))
-            repair.note(db, "adopt", found, actor, now)
+            health.note(db, "adopt", found, actor, now)
 
 
 def _has_content(file: Path) -> bool:

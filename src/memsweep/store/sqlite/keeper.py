@@ -17,7 +17,7 @@ from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
 from memsweep.store.copy_progress import CopyProgress
-from memsweep.store.file import care_sql, commit_marker, content, health, repair, rows_sql, schema, values
+from memsweep.store.file import care_sql, commit_marker, content, health, rows_sql, schema, values
 from memsweep.store.file.connect import Pool, connected, one, plain_errors
 from memsweep.store.file.meta import read_model, write_model
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
@@ -106,8 +106,8 @@ class SqliteKeeper(SqliteReembedding):
     def repair(self, cure: str, found: Sequence[Finding], *, actor: str, now: datetime) -> list[str]:
         kept = rescue.put_aside(self._pool, to_micros(now)) if cure == "values" else None
         with self._pool.writing() as db:
-            lost = repair.mend(db, cure, found, actor, now).lost
-        if cure in repair.CHANGES_VECTORS:
+            lost = health.mend(db, cure, found, actor, now).lost
+        if cure in health.CHANGES_VECTORS:
             self._vectors.forget()
         if kept is not None:
             lost.append(f"the file as it was is kept as {kept} until the next purge.")

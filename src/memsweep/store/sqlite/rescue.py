@@ -15,7 +15,7 @@ import apsw
 from memsweep.errors import StoreCorrupt, StoreError
 from memsweep.model.text import counted
 from memsweep.store.drafts import draft_of, remove
-from memsweep.store.file import care_sql, commit_marker, content, health, rows_sql, schema, sealing, values
+from memsweep.store.file import care_sql, commit_marker, content, health, rows_sql, schema, values
 from memsweep.store.file.connect import Pool, as_it_is, connected, exists, immediate, make_file, one, plain_errors
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.file.values import Damaged, mended, misfits
@@ -79,7 +79,7 @@ def _copy_of(source: Path) -> Iterator[apsw.Connection]:
     with tempfile.TemporaryDirectory(prefix="memsweep-") as folder:
         pages = Path(folder) / "pages"
         make_file(pages)
-        with sealing.private(pages) as copy:
+        with content.private(pages) as copy:
             try:
                 with as_it_is(source) as db:
                     content.copy_pages(db, copy)
@@ -238,7 +238,7 @@ def put_aside(pool: Pool, now: int) -> Path:
     target = commit_marker.place(pool.path, commit_marker.DAMAGED, str(now), ".sqlite")
     make_file(target)
     try:
-        with pool.reading() as db, plain_errors(target), sealing.private(target) as copy:
+        with pool.reading() as db, plain_errors(target), content.private(target) as copy:
             content.copy_pages(db, copy)
     except StoreError:
         remove(target)
