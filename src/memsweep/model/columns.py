@@ -59,6 +59,8 @@ class Column:
     """Its name in a file, where that is another one still."""
     in_words: bool = False
     """Somebody's words may stand in it."""
+    refers: str = ""
+    """The table that it is a key of, where the row says nothing without what is there."""
     computed: bool = False
     """From others, for who reads the file: setting it is no change of the thing."""
     beside: bool = False
@@ -150,6 +152,13 @@ class Declaration:
 
     def in_node(self, name: str) -> str:
         return self.column(name).stored or name.rpartition(".")[2]
+
+    @property
+    def references(self) -> Mapping[str, str]:
+        """Return the tables of what a row is nothing without, by the columns of its table that have the keys."""
+        ends = {name: end.table for name, end in self.ends.items()}
+        own = {self.in_file(name): column.refers for name, column in self.columns.items() if column.refers}
+        return ends | own
 
     @property
     def named(self) -> Mapping[str, str]:

@@ -66,7 +66,7 @@ class Contribution(NamedTuple):
     | end              |                                             | holds no more: another fact took its place     |
     """
 
-    relation: Annotated[int, c.LINK.but(found_by="fact")]
+    relation: Annotated[int, c.LINK.but(found_by="fact", refers="relation")]
     act: Annotated[Act, c.choice(*ACTS)]
     at: Annotated[int, c.MOMENT.but(remedy=f.drop)]
     rate: Annotated[float, c.SHARE] = 1.0

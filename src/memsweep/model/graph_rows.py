@@ -130,7 +130,7 @@ class Alias(NamedTuple):
     name_key: Annotated[str, WORD]
     type_key: Annotated[str, WORD]
     name: Annotated[str, WORD]
-    entity: Annotated[int, LINK]
+    entity: Annotated[int, LINK.but(refers="entity")]
     receipt: Annotated[int | None, MAYBE_LINK]
 
     @property
@@ -164,7 +164,7 @@ class Move(NamedTuple):
     `place` tells moves of one receipt apart and grows; who adds one leaves it to the engine.
     """
 
-    receipt: Annotated[int, LINK.but(found_by="receipt")]
+    receipt: Annotated[int, LINK.but(found_by="receipt", refers="receipt")]
     kind: Annotated[str, WORD]
     a: Annotated[int, LINK]
     b: Annotated[int | None, _NUMBER] = None

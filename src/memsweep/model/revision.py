@@ -98,7 +98,7 @@ class MemoryText(NamedTuple):
 class Revision(NamedTuple):
     """An item before it changed in place, held by the receipt of the change; `key` grows with time."""
 
-    receipt: Annotated[int, c.LINK]
+    receipt: Annotated[int, c.LINK.but(refers="receipt")]
     kind: Annotated[str, c.WORD]
     item: Annotated[int, c.LINK]
     at: Annotated[int, c.MOMENT]
@@ -272,7 +272,7 @@ class MemoryAct(NamedTuple):
     `text` is the hash of it, in hex: the text is that of the memory, or of one of its revisions.
     """
 
-    memory: Annotated[int, c.LINK.but(found_by="of")]
+    memory: Annotated[int, c.LINK.but(found_by="of", refers="memory")]
     act: Annotated[ActOnMemory, c.choice(*ACTS_ON_MEMORIES)]
     at: Annotated[int, c.MOMENT.but(remedy=f.drop)]
     origin: Annotated[int | None, c.MAYBE_LINK]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from memsweep.store.file import rows_sql
 from memsweep.store.file.shape import Table
 from memsweep.store.things.every import COLUMNS
+from memsweep.store.things.every import TABLES as EVERY
 
 
 def without(table: str, key: str) -> str:
@@ -19,11 +20,16 @@ def without(table: str, key: str) -> str:
 
 
 class Dangling(NamedTuple):
-    """Rows that say nothing without a row that is not there."""
+    """Rows that say nothing without a row that is not there; or others that mean nothing."""
 
     table: str
     sample: str
-    condition: str
+    means_nothing: str = ""
+
+    @property
+    def condition(self) -> str:
+        ends = EVERY[self.table].references.items()
+        return self.means_nothing or " or ".join(without(of, f"{self.table}.{column}") for column, of in ends)
 
     @property
     def find(self) -> str:
@@ -34,52 +40,28 @@ class Dangling(NamedTuple):
         return f"delete from {self.table} where {self.condition}"
 
 
+# A memory that supersedes itself, or what supersedes it, would never be found again.
+_IS_CIRCLE = """
+    new <= old and exists (select 1 from supersession as back
+                           where back.old = supersession.new and back.new = supersession.old)"""
 DANGLING = {
-    "mention_without_end": Dangling(
-        "mention",
-        "format('chunk %d and entity %d', chunk, entity)",
-        f"{without('chunk', 'mention.chunk')} or {without('entity', 'mention.entity')}",
-    ),
-    "relation_without_end": Dangling(
-        "relation", "uid", f"{without('entity', 'relation.subject')} or {without('entity', 'relation.object')}"
-    ),
-    "source_without_end": Dangling(
-        "relation_source",
-        "format('relation %d and memory %d', relation, memory)",
-        f"{without('relation', 'relation_source.relation')} or {without('memory', 'relation_source.memory')}",
-    ),
-    # A memory that supersedes itself, or what supersedes it, would never be found again.
-    "supersession_without_end": Dangling(
-        "supersession",
-        "format('memory %d by %d', old, new)",
-        f"{without('memory', 'supersession.old')} or {without('memory', 'supersession.new')}",
-    ),
-    "supersession_in_a_circle": Dangling(
-        "supersession",
-        "format('memory %d by %d', old, new)",
-        "new <= old and exists (select 1 from supersession as back"
-        " where back.old = supersession.new and back.new = supersession.old)",
-    ),
-    "alias_without_entity": Dangling("alias", "name", without("entity", "alias.entity")),
-    "move_without_receipt": Dangling(
-        "merge_move", "format('%s of receipt %d', kind, receipt)", without("receipt", "merge_move.receipt")
-    ),
-    "revision_without_receipt": Dangling(
-        "revision", "format('%s %d', kind, item)", without("receipt", "revision.receipt")
-    ),
-    "contribution_without_relation": Dangling(
-        "contribution", "format('relation %d', relation)", without("relation", "contribution.relation")
-    ),
-    "act_without_memory": Dangling("memory_act", "format('memory %d', memory)", without("memory", "memory_act.memory")),
-    "tag_without_memory": Dangling("memory_tag", "tag", without("memory", "memory_tag.memory")),
-    "file_without_memory": Dangling("code_file", "path", without("memory", "code_file.memory")),
-    "skip_without_root": Dangling("code_skip", "path", without("code_root", "code_skip.root")),
-    "scope_without_root": Dangling("code_scope", "filters", without("code_root", "code_scope.root")),
-    "item_without_plan": Dangling(
-        "plan_item", "format('item %d of plan %d', position, plan)", without("plan", "plan_item.plan")
-    ),
-    "link_without_segment": Dangling("segment_link", "target", without("segment", "segment_link.source")),
-    "vector_without_chunk": Dangling("vector", "format('chunk %d', chunk)", without("chunk", "vector.chunk")),
+    "mention_without_end": Dangling("mention", "format('chunk %d and entity %d', chunk, entity)"),
+    "relation_without_end": Dangling("relation", "uid"),
+    "source_without_end": Dangling("relation_source", "format('relation %d and memory %d', relation, memory)"),
+    "supersession_without_end": Dangling("supersession", "format('memory %d by %d', old, new)"),
+    "supersession_in_a_circle": Dangling("supersession", "format('memory %d by %d', old, new)", _IS_CIRCLE),
+    "alias_without_entity": Dangling("alias", "name"),
+    "move_without_receipt": Dangling("merge_move", "format('%s of receipt %d', kind, receipt)"),
+    "revision_without_receipt": Dangling("revision", "format('%s %d', kind, item)"),
+    "contribution_without_relation": Dangling("contribution", "format('relation %d', relation)"),
+    "act_without_memory": Dangling("memory_act", "format('memory %d', memory)"),
+    "tag_without_memory": Dangling("memory_tag", "tag"),
+    "file_without_memory": Dangling("code_file", "path"),
+    "skip_without_root": Dangling("code_skip", "path"),
+    "scope_without_root": Dangling("code_scope", "filters"),
+    "item_without_plan": Dangling("plan_item", "format('item %d of plan %d', position, plan)"),
+    "link_without_segment": Dangling("segment_link", "target"),
+    "vector_without_chunk": Dangling("vector", "format('chunk %d', chunk)"),
 }
 
 
@@ -103,10 +85,11 @@ _GAPS = """
 _CROWDED_STREAMS = """
     select stream from chunk where stream is not null group by stream
     having count(distinct stream_position) <> count(*)"""
-_TRASH_NUMBERS = """
-    select trash as number from memory where trash is not null union select trash from chunk where trash is not null
-    union select trash from entity where trash is not null union select trash from relation where trash is not null
-    union select trash from segment where trash is not null"""
+_TRASH_NUMBERS = " union ".join(
+    f"select trash as number from {it.table} where trash is not null"
+    for it in EVERY.values()
+    if it.bins and not it.is_link
+)
 _LOST_RECEIPTS = f"""
     select number from ({_TRASH_NUMBERS} union select trash from mention where trash is not null
                         union select stash from segment where stash is not null
@@ -155,9 +138,8 @@ _NOBODY_STATES_IT = """
     and not exists (select 1 from audit where action glob 'import_*')"""
 
 # Everything that says where it came from; 0 is an entity that several have handed in.
-_WITH_ORIGIN = ("memory", "entity", "relation", "mention", "segment", "contribution", "memory_act")
 _NUMBERS = " union ".join(
-    [f"select origin as number from {table}" for table in _WITH_ORIGIN]
+    [f"select origin as number from {table}" for table, columns in COLUMNS.items() if "origin" in columns]
     + ["select said.value from supersession, json_each(origins) as basis, json_each(basis.value) as said"]
 )
 _MISSING_ORIGINS = f"select number from ({_NUMBERS}) where number > 0 and {without('origin', 'number')}"

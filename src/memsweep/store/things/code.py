@@ -14,7 +14,7 @@ class CodeRootRow(NamedTuple):
 
 
 class CodeScopeRow(NamedTuple):
-    root: Annotated[int, c.LINK]
+    root: Annotated[int, c.LINK.but(refers="code_root")]
     filters: Annotated[str, c.TEXT.but(remedy=f.drop)]
     runs: Annotated[int, c.COUNT]
     verified_at: Annotated[int | None, c.MAYBE_MOMENT]
@@ -24,7 +24,7 @@ class CodeScopeRow(NamedTuple):
 class CodeFileRow(NamedTuple):
     """The file that a memory is of; a graph keeps it with the memory."""
 
-    key: Annotated[int, c.KEY.but(sql="integer primary key", in_file="memory", found_by="ref")]
+    key: Annotated[int, c.KEY.but(sql="integer primary key", in_file="memory", found_by="ref", refers="memory")]
     root: Annotated[int, c.LINK.but(remedy=f.to(0))]
     path: Annotated[str, c.WORD.but(remedy=f.lost("lost file {}"))]
     language: Annotated[str, c.TEXT]
@@ -43,7 +43,7 @@ class CodeFileRow(NamedTuple):
 class CodeSkipRow(NamedTuple):
     """A file that is left out, as it was when it was looked at."""
 
-    root: Annotated[int, c.LINK]
+    root: Annotated[int, c.LINK.but(refers="code_root")]
     path: Annotated[str, c.WORD]
     language: Annotated[str, c.TEXT.but(remedy=f.drop)]
     stamp: Annotated[str, c.TEXT.but(remedy=f.drop)]

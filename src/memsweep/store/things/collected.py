@@ -30,7 +30,7 @@ def _evidence(evidence: Mapping[str, Any]) -> str:
 
 
 class PlanItemRow(NamedTuple):
-    plan: Annotated[int, c.LINK]
+    plan: Annotated[int, c.LINK.but(refers="plan")]
     position: Annotated[int, c.NUMBER.but(remedy=f.drop)]
     kind: Annotated[ItemKind, c.choice(*get_args(ItemKind))]
     key: Annotated[int, c.LINK.but(in_file="key", found_by="ref")]

@@ -29,7 +29,7 @@ class ThreadRow(NamedTuple):
 
 class MemoryTag(NamedTuple):
     tag: Annotated[str, c.TEXT.but(remedy=f.drop)]
-    memory: Annotated[int, c.LINK]
+    memory: Annotated[int, c.LINK.but(refers="memory")]
 
 
 class ChunkRow(NamedTuple):
@@ -53,7 +53,7 @@ class ChunkRow(NamedTuple):
 
 
 class VectorRow(NamedTuple):
-    key: Annotated[int, c.KEY.but(sql="integer primary key", in_file="chunk")]
+    key: Annotated[int, c.KEY.but(sql="integer primary key", in_file="chunk", refers="chunk")]
     data: Annotated[bytes, c.BYTES]
 
 

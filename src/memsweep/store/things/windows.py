@@ -66,7 +66,7 @@ class SegmentLink(NamedTuple):
 
     project: Annotated[int, c.LINK.but(beside=True)]
     target: Annotated[str, c.TEXT.but(remedy=f.drop, named="target", beside=True)]
-    source: Annotated[int, c.LINK.but(found_by="source", to_node=str, from_node=int, as_property=str)]
+    source: Annotated[int, c.LINK.but(found_by="source", refers="segment", to_node=str, from_node=int, as_property=str)]
 
 
 def _is_range(row: f.Row) -> bool:
