@@ -25,6 +25,7 @@ from memsweep.graph.merge import SplitRequest
 from memsweep.model.care import RestoreRequest
 from memsweep.model.memory import NamedThing
 from memsweep.store.falkor.engine import FalkorEngine
+from memsweep.store.falkor.transaction import GraphHandle
 from tests.collector.killed_at_each_step import GONE, OPERATIONS, SPEC, Operation
 from tests.collector.stores import NOW, store_with
 from tests.falkor.both_engines import Side
@@ -166,7 +167,7 @@ class Bench:
         self.engine.close()
 
     def ask(self, query: str) -> list[Any]:
-        return self.engine.link.ask(query, self.graph)
+        return GraphHandle(self.engine.link, self.graph).ask(query)
 
     def _copy(self, source: str, target: str) -> None:
         self._client.execute_command("GRAPH.COPY", source, target)

@@ -37,7 +37,7 @@ from memsweep.store.falkor.writing import encoded, set_model
 from memsweep.store.file import content, health, portable
 from memsweep.store.file.connect import immediate, plain_errors, snapshot
 from memsweep.store.file.health import CHANGES_VECTORS, Mended, repaired
-from memsweep.store.file.values import mended, misfits, shown
+from memsweep.store.file.values import damage_at, mended, misfits, shown
 from memsweep.store.protocol import Embed
 from memsweep.store.things.every import TABLES
 from memsweep.store.things.graph import RELATION
@@ -152,7 +152,6 @@ def mend_words(tx: Transaction) -> None:
 
 
 # Properties that cannot be right are mended by the rules that workspace files have.
-_NAMED = 3
 # Where the rows of a table are; the trash has labels of its own.
 _LABELS_OF = {it.table: it.labels("any") for it in TABLES.values() if it.numbered_by == "key" or it.table == "vector"}
 _LABELS_OF["code_file"] = _LABELS_OF["memory"]
@@ -198,18 +197,6 @@ def damaged_properties(asked: GraphHandle | Transaction) -> Iterator[DamagedProp
 def _wrong(table: str, row: Row) -> list[str]:
     """A graph names folders by their paths; one that is missing is another finding."""
     return [column for column in misfits(table, row) if column != "root"]
-
-
-def explained(graph: GraphHandle) -> StoreCorrupt | None:
-    """Return the damage in a graph, if that may be why reading it failed."""
-    places = [damaged.place for damaged in damaged_properties(graph)]
-    if not places:
-        return None
-    more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
-    return StoreCorrupt(
-        f"the graph {graph.name} is damaged: {', '.join(places[:_NAMED])}{more} cannot be read.",
-        hint="`memsweep doctor` shows all of it; --repair saves what can be saved.",
-    )
 
 
 def mend_values(tx: Transaction, now: int) -> Mended:
@@ -424,7 +411,7 @@ class FalkorKeeper(FalkorReembedding):
         return lost
 
     def explain(self) -> StoreCorrupt | None:
-        return explained(self._graph)
+        return damage_at(f"the graph {self._graph.name}", [each.place for each in damaged_properties(self._graph)])
 
     def compact(self) -> Compaction:
         """The server gives back what it can; there is no file of ours to shrink."""

@@ -185,14 +185,6 @@ class Link:
         self.__dict__.pop("_client", None)
         self._unawaited = Unawaited()
 
-    def ask(self, query: str, graph: str, **values: Any) -> list[Row]:
-        """Read; a replica may answer."""
-        return rows_of(self.read(*question(graph, query, values)))
-
-    def ask_all(self, graph: str, *queries: tuple[str, dict[str, Any]]) -> list[list[Row]]:
-        """Several reads in one go; they do not see one moment unless the caller holds the writer lease."""
-        return [rows_of(reply) for reply in self.read_all([question(graph, *each) for each in queries])]
-
     def read_all(self, commands: Sequence[Command]) -> list[Any]:
         """Several commands that change nothing, in one go; none is begun when the call has used up its time."""
         refuse_if_over()

@@ -54,10 +54,12 @@ class GraphHandle:
         return question(self.name, query, values)
 
     def ask(self, query: str, **values: Any) -> list[Row]:
-        return self.link.ask(query, self.name, **values)
+        """Read; a replica may answer."""
+        return rows_of(self.link.read(*self.question(query, **values)))
 
     def ask_all(self, *queries: Query) -> list[list[Row]]:
-        return self.link.ask_all(self.name, *queries)
+        """Several reads in one go; they do not see one moment unless the caller holds the writer lease."""
+        return [rows_of(reply) for reply in self.link.read_all([question(self.name, *each) for each in queries])]
 
     def ask_together(self, *queries: Query) -> list[list[Row]]:
         """Several reads as one query: they see one moment."""

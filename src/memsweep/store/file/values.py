@@ -66,11 +66,16 @@ def explain(db: apsw.Connection, path: Path) -> StoreCorrupt | None:
         places = [place_of(db, damaged) for damaged in find(db)] or _damaged_structure(db)
     except apsw.Error as error:
         places = [f"a page ({error})"] if isinstance(error, apsw.CorruptError | apsw.NotADBError) else []
+    return damage_at(str(path), places)
+
+
+def damage_at(what: str, places: Sequence[str]) -> StoreCorrupt | None:
+    """Return the error that names damaged places; None without any."""
     if not places:
         return None
     more = f" and {len(places) - _NAMED:,} more" if len(places) > _NAMED else ""
     return StoreCorrupt(
-        f"{path} is damaged: {', '.join(places[:_NAMED])}{more} cannot be read.",
+        f"{what} is damaged: {', '.join(places[:_NAMED])}{more} cannot be read.",
         hint="`memsweep doctor` shows all of it; --repair saves what can be saved.",
     )
 
