@@ -226,11 +226,14 @@ class CollectorDependencies:
 
     @contextmanager
     def changing(self, seconds: float | None = None) -> Iterator[Changes]:
-        """Yield a transaction that also lets go of a little of what is too old to tell of."""
+        """Yield a transaction that also lets go of a little of what is too old to tell of, by whole days."""
         with self.store.changing(seconds) as tx:
             yield tx
-            if self.history_days:
-                tx.let_go(days_ago(self.clock(), self.history_days), _LET_GO)
+            if not self.history_days:
+                return
+            day = days_ago(self.clock(), self.history_days).replace(hour=0, minute=0, second=0, microsecond=0)
+            if day != self.store.let_go_before and not tx.let_go(day, _LET_GO):
+                self.store.let_go_before = day
 
     def options(
         self, ttl_days: float | None = None, fading: Fading | None = None, wanted: OriginFilter | None = None

@@ -60,17 +60,13 @@ class Changes(WorkspaceReads):
         self.tombstones = Tombstones(rows)
         self.segments = CollectedSegments(rows)
 
-    def let_go(self, before: datetime, most: int) -> None:
-        """Drop so many purged receipts and so many events of the days before a moment; their sums stay.
+    def let_go(self, before: datetime, most: int) -> bool:
+        """Drop so many receipts that were purged, and events, before a moment; return whether more may be left.
 
-        Events that tell of backups and imports stay, too. Once nothing is left, nothing is looked for on that day.
+        The sums of events stay, and so do those that tell of backups and imports.
         """
-        day = before.replace(hour=0, minute=0, second=0, microsecond=0)
-        if self.rows.told("let_go_before") == to_micros(day):
-            return
-        of_receipts, of_events = self.receipts.let_go(day, most), let_go(self.rows, to_micros(day), most)
-        if not (of_receipts or of_events):
-            self.rows.tell(let_go_before=to_micros(day))
+        of_receipts, of_events = self.receipts.let_go(before, most), let_go(self.rows, to_micros(before), most)
+        return of_receipts or of_events
 
     def audit(self, event: AuditEvent) -> None:
         log(self.rows, event)

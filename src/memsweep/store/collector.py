@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memsweep.model.audit import AuditEvent, AuditQuery, Tombstone, Trashed
@@ -22,6 +23,8 @@ class Collector:
 
     def __init__(self, store: Store) -> None:
         self.reading, self.changing, self.wipe = store.reading, store.changing, store.wipe
+        self.let_go_before: datetime | None = None
+        """Nothing that is older is left to be let go."""
 
     def code_paths(self) -> list[tuple[int, str, str]]:
         """Return every live code memory with its root and its path."""

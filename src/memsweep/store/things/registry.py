@@ -62,7 +62,6 @@ META_VALUES: dict[str, c.Column] = {
     "deleted_at": c.MAYBE_MOMENT,
     "model": c.WORD.but(fits=f.model),
     "staged_model": c.TEXT.but(remedy=f.drop),
-    "let_go_before": c.MAYBE_MOMENT,
     # one that no vector file has
     "vector_generation": c.MAYBE_NUMBER.but(remedy=lambda damaged, row: row["now"]),
 }
