@@ -187,6 +187,28 @@ def test_a_copy_of_it_does_not_come_back(memory: Memory, back: Callable[[Memory]
 
 
 @on_every_engine
+@pytest.mark.parametrize("strategy", ["delete", "stash"])
+def test_a_segment_that_says_it_does_not_come_back(memory: Memory, strategy: str) -> None:
+    window = memory.context("p")
+    window.add([{"text": AGAIN}, {"text": "something else"}, {"text": "the newest"}])
+    copy, other, _ = [each.segment_id for each in window.segments()]
+    alone = window.prune([copy], strategy=strategy, confirm=True).receipt_id
+    forgotten = memory.remember(TEXT).memory_id
+    memory.delete(forgotten, confirm=True, forever=True)
+    said = r"its text was deleted for good at \d{4}-\d\d-\d\d .* remove " + forgotten
+    with pytest.raises(Conflict, match=said):
+        memory.sweep.undo(str(alone))
+    memory.sweep.remove_tombstone(forgotten)
+    memory.sweep.undo(str(alone))
+    both = window.prune([copy, other], strategy=strategy, confirm=True).receipt_id
+    memory.delete(memory.remember(TEXT, thread_id="t").memory_id, confirm=True, forever=True)
+    ((uid, why),) = memory.sweep.undo(str(both)).conflicts
+    assert (uid, why[:29]) == (copy, "its text was deleted for good")
+    assert [each.segment_id for each in window.segments()][:1] == [other]
+    assert memory.care.doctor().findings == ()
+
+
+@on_every_engine
 def test_a_text_that_says_more_is_another_one(memory: Memory, forgotten: str) -> None:
     for other in (f"{TEXT}.", f"Forget that {TEXT}", TEXT.replace("4711", "4712"), TEXT.replace(" ", "")):
         assert memory.remember(other).duplicate_of is None

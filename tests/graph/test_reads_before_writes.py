@@ -25,12 +25,13 @@ READS = {
     "records": {"page", "at", "aliases", "names_seen", "description"},
     "texts": {"model", "at", "page", "pieces", "since", "duplicate_of", "tombstoned"},
     "tombstones": {"any", "among", "why_gone"},
-    "segments": {"clashing", "unpinned", "held_by", "stashed_by", "summaries", "taken_since"},
+    "segments": {"clashing", "unpinned", "held_by", "stashed_by", "summaries", "taken_since",
+                 "moved_by", "texts_moved_by"},
     "entities": {"find", "at", "trashed_by", "live_named", "live_called", "mentioned_by"},
     "relations": {"at", "by_id", "touching", "current_at", "current_between", "trashed_by", "stated_by", "sources",
                   "needed_by"},
     "mentions": {"of", "owners", "shared", "in_memories", "count", "needed_by"},
-    "moves": {"targets", "splits", "of"},
+    "moves": {"targets", "splits", "standing", "of"},
     "origins": {"known", "memories", "relations", "entities", "segments", "acts", "journal", "facts", "taken_back_by",
                 "key_of"},
     "acts": {"of_origins", "of_memories", "taken_back_by", "of_receipt", "mentions", "own_mentions", "mentioned_by",
@@ -50,9 +51,9 @@ class Watched:
         self.written = "audit"
         self._real.audit(event)
 
-    def let_go(self, before: datetime, most: int) -> None:
+    def let_go(self, before: datetime, most: int) -> bool:
         self.written = "let_go"
-        self._real.let_go(before, most)
+        return self._real.let_go(before, most)
 
     def __getattr__(self, port: str) -> WatchedPort:
         return WatchedPort(self, port, getattr(self._real, port))

@@ -75,8 +75,8 @@ class Returning:
         self._joins: list[RelationChange] = []
         self._restated: list[RelationChange] = []
         self._moves: list[Move] = list(apart.moves_of_others) if apart else []
-        self._standing = tx.moves.targets().keys() - {receipt}  # other merges, which were not taken apart
-        self._splits = tx.moves.splits().keys()
+        merges, self._splits = tx.moves.standing()
+        self._standing = merges - {receipt}  # other merges, which were not taken apart
         self._memories = self._pick_memories()
         self._chunks = self._pick_chunks()
         self._own = self._own_relations()

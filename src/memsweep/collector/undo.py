@@ -45,13 +45,13 @@ def undo(
             back = Returning(tx, receipt, doing, apart, ended=restated.ended, said=said, find=find)
             facts = restated.conflicts(tx, back.relations)
         _refuse_taken_since(tx, receipt)
-        taken = tx.segments.clashing(receipt)
+        staying = _segments_that_stay(tx, receipt)
         summaries = tx.segments.summaries(receipt)
         going = [each for each in summaries if not each.pinned]
-        clashes = [(segment, "a segment with its id was added meanwhile") for segment in taken.values()]
+        clashes = [*staying.values()]
         waiting = (*changed.conflicts, *back.conflicts, *facts, *again.conflicts, *clashes)
         does = bool(apart or joined or changed.count or restated.relations or again.gives or back.changes)
-        does = does or bool(tx.segments.moved_by(receipt) - taken.keys())
+        does = does or bool(tx.segments.moved_by(receipt) - staying.keys())
         if not does or (changed.conflicts and not changed.count):
             _refuse_if_anything_waits(waiting, receipt_id)
             _refuse_emptied(tx, receipt, receipt_id)
@@ -61,7 +61,7 @@ def undo(
         restated.write(tx, back.relations)  # first: what it ends may give way to what comes back
         again.bring_back(tx)
         back.write(tx)
-        totals = replace(back.totals, segments=tx.segments.put_back(receipt, taken.keys()))
+        totals = replace(back.totals, segments=tx.segments.put_back(receipt, staying.keys()))
         totals = totals.plus(changed.totals).plus(joined.totals if joined else Totals())
         again.write(tx, _take_out(tx, going, changed, new_receipt, doing))
         tx.receipts.set_undone(receipt, doing.now)
@@ -80,6 +80,17 @@ def undo(
         changed.description,
         Totals(memories=again.count, relations=restated.count),
     )
+
+
+def _segments_that_stay(tx: Changes, receipt: int) -> dict[int, tuple[str, str]]:
+    """Return the segments that cannot come back, by key: the id, and why."""
+    taken = tx.segments.clashing(receipt).items()
+    staying = {key: (uid, "a segment with its id was added meanwhile") for key, uid in taken}
+    if tx.segments.moved_by(receipt) and tx.tombstones.any():
+        texts = tx.segments.texts_moved_by(receipt)
+        gone = tx.tombstones.why_gone({key: text for key, (_, text) in texts.items()})
+        staying |= {key: (texts[key][0], why) for key, why in gone.items()}
+    return staying
 
 
 def _refuse_taken_since(tx: Changes, receipt: int) -> None:

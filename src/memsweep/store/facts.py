@@ -216,6 +216,13 @@ class Moves:
         (found,) = self._rows.ask(Values(Move, ("receipt", "a"), (("kind", "=", "target"),), distinct=True))
         return dict(map(tuple, found))
 
+    def standing(self) -> tuple[set[int], set[int]]:
+        """Return the receipts of the merges and of the splits that stand."""
+        of_any: Where = ("kind", "in", ("target", "split"))
+        (found,) = self._rows.ask(Values(Move, ("kind", "receipt"), (of_any,), distinct=True))
+        merges = {receipt for kind, receipt in found if kind == "target"}
+        return merges, {receipt for kind, receipt in found if kind == "split"}
+
     def splits(self) -> dict[int, Parts]:
         """Return the receipts of the splits that stand, and which entities each made of one."""
         (found,) = self._rows.ask(Values(Move, ("receipt", "a", "b"), (("kind", "=", "split"),)))

@@ -513,6 +513,7 @@ class CollectedSegments:
         self._rows = rows
         self._counts: dict[int, WindowCounts] = {}
         self._of_receipt: dict[int, tuple[list[_Moving], list[_Moving]]] = {}
+        self._summaries_of: dict[int, tuple[Where, ...]] = {}
 
     def unpinned(self) -> list[tuple[int, int]]:
         """Return the live segments that are not pinned, stashed ones too: the key, and the key of the window."""
@@ -536,6 +537,12 @@ class CollectedSegments:
         found = self._rows.ask(*asked) if asked else []
         taken = {(window, uid) for window, rows in zip(ids, found, strict=True) for (uid,) in rows}
         return {each.key: each.id for each in trashed if (each.window, each.id) in taken}
+
+    def texts_moved_by(self, receipt: int) -> dict[int, tuple[str, str]]:
+        """Return the ids and texts of what a receipt trashed, and of what it stashed that is live, by key."""
+        keys = self.moved_by(receipt)
+        (found,) = self._rows.ask(Values(SegmentRow, ("key", "id", "text"), (("key", "in", keys),), "any"))
+        return {key: (uid, text) for key, uid, text in found}
 
     def moved_by(self, receipt: int) -> set[int]:
         """Return the keys of what a receipt trashed, and of what it stashed that is live."""
@@ -566,8 +573,7 @@ class CollectedSegments:
 
     def put_back(self, receipt: int, but: Collection[int]) -> int:
         """Bring what a receipt trashed or stashed back to where it was; return how many."""
-        trashed, stashed = self._moved_by(receipt)
-        back = [each for each in trashed if each.key not in but]
+        back, stashed = ([each for each in moved if each.key not in but] for moved in self._moved_by(receipt))
         self._rows.move(SegmentRow, {each.key: None for each in back})
         # A segment may have been stashed by the receipt that trashed it; it was active before both.
         self._rows.set(SegmentRow, ("key", "in", {e.key for e in (*back, *stashed) if e.stash == receipt}), stash=None)
@@ -601,6 +607,11 @@ class CollectedSegments:
 
     def _summaries(self, receipt: int) -> tuple[Where, ...]:
         """Return how summaries are found that were added to a window as a receipt of it was made; empty for others."""
+        if receipt not in self._summaries_of:
+            self._summaries_of[receipt] = self._as_made_by(receipt)
+        return self._summaries_of[receipt]
+
+    def _as_made_by(self, receipt: int) -> tuple[Where, ...]:
         ((strategy, made),) = self._rows.ask(
             Values(SavedReceipt, ("strategy", "created_at"), (("key", "=", receipt),))
         )[0]
