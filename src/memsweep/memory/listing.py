@@ -15,7 +15,7 @@ from memsweep.model.times import has_expired
 from memsweep.store import views
 
 if TYPE_CHECKING:
-    from memsweep.store.ports.overview import Overview
+    from memsweep.store.overview import Overview
     from memsweep.store.protocol import Store
 
 _LISTED_KINDS: tuple[Kind, ...] = KINDS[:2]

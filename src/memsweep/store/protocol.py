@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memsweep.store.collector import Collector
     from memsweep.store.copy_progress import CopyProgress
     from memsweep.store.graph import Graph
-    from memsweep.store.ports.overview import Overview
+    from memsweep.store.overview import Overview
     from memsweep.store.rows import Read, RowReads
     from memsweep.store.windows import Windows
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class FalkorHomeKeeper:
-    """Implements `memsweep.store.ports.care.HomeKeeper`."""
+    """Implements `memsweep.store.protocol.HomeKeeper`."""
 
     def __init__(self, engine: FalkorEngine) -> None:
         self._engine = engine

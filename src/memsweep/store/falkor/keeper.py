@@ -314,7 +314,7 @@ _OF_FILES = {"structure_changed", "index_damaged", "page_lost"}
 
 
 class FalkorReembedding:
-    """The half of `memsweep.store.ports.care.Keeper` that embeds by another model."""
+    """The half of `memsweep.store.protocol.Keeper` that embeds by another model."""
 
     def __init__(self, graph: GraphHandle, vectors: VectorSet) -> None:
         self._graph, self._vectors = graph, vectors
@@ -373,7 +373,7 @@ def _switch(tx: Transaction, model: EmbeddingModel, embed: Embed, at_most: int) 
 
 
 class FalkorKeeper(FalkorReembedding):
-    """Implements `memsweep.store.ports.care.Keeper`."""
+    """Implements `memsweep.store.protocol.Keeper`."""
 
     def __init__(self, workspace_id: str, graph: GraphHandle, vectors: VectorSet) -> None:
         super().__init__(graph, vectors)

@@ -73,7 +73,7 @@ _WIDER = 8
 
 
 class FalkorOverview:
-    """Implements `memsweep.store.ports.overview.Overview`."""
+    """Implements `memsweep.store.overview.Overview`."""
 
     def __init__(self, graph: GraphHandle) -> None:
         self._graph = graph

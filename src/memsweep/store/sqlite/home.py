@@ -177,7 +177,7 @@ class _Facts(NamedTuple):
 
 
 class SqliteHomeKeeper:
-    """Implements `memsweep.store.ports.care.HomeKeeper`."""
+    """Implements `memsweep.store.protocol.HomeKeeper`."""
 
     def __init__(self, registry: Callable[[], Pool], folder: Path, intents: Intents) -> None:
         self._registry = registry

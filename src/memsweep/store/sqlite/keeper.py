@@ -34,7 +34,7 @@ _GENERATION = "vector_generation"
 
 
 class SqliteReembedding:
-    """The half of `memsweep.store.ports.care.Keeper` that embeds by another model."""
+    """The half of `memsweep.store.protocol.Keeper` that embeds by another model."""
 
     def __init__(self, pool: Pool, vectors: VectorIndex) -> None:
         self._pool, self._vectors = pool, vectors
@@ -75,7 +75,7 @@ def _stage_for(db: apsw.Connection, model: EmbeddingModel) -> None:
 
 
 class SqliteKeeper(SqliteReembedding):
-    """Implements `memsweep.store.ports.care.Keeper`."""
+    """Implements `memsweep.store.protocol.Keeper`."""
 
     def __init__(self, path: Path, pool: Pool, vectors: VectorIndex) -> None:
         super().__init__(pool, vectors)

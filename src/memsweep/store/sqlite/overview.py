@@ -102,7 +102,7 @@ def _count(where: str) -> str:
 
 
 class SqliteOverview:
-    """Implements `memsweep.store.ports.overview.Overview`."""
+    """Implements `memsweep.store.overview.Overview`."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
