@@ -41,6 +41,7 @@ from memsweep.model.quarantine import FactProvenance
 from memsweep.model.search import HeldBack
 from memsweep.model.text import name_key, refuse_lone_surrogate
 from memsweep.model.times import from_micros, holding_at, holds, to_micros
+from memsweep.store import journals
 from memsweep.store.graph import Graph
 from memsweep.store.quarantined import HeldGraph
 from memsweep.store.rows import Rows, Values
@@ -127,13 +128,12 @@ class GraphDependencies:
         return HeldGraph(self.store, None if self.back is None else self.back._replace(expired_by=by))
 
     def with_tiers(self, edges: Sequence[Edge]) -> tuple[Edge, ...]:
-        known = self.store.origins() if edges else {}
+        found, known = self.store.fact_provenance([each.id for each in edges]) if edges else ((), {})
 
         def tier(fact: FactProvenance) -> str:
             by = (known.get(key or 0, UNKNOWN).tier for key in (fact.made.origin, *fact.stated_by))
             return max(by, key=rank)
 
-        found = self.store.fact_provenance([each.id for each in edges]) if edges else ()
         tiers = {fact.id: tier(fact) for fact in found}
         return tuple(each._replace(tier=tiers.get(each.id, UNKNOWN.tier)) for each in edges)
 
@@ -171,7 +171,7 @@ class Neighbourhood:
 def relate(tools: GraphDependencies, batch: GraphBatch) -> Related:
     """Create or strengthen, all of it or nothing."""
     doing = tools.operation()
-    with tools.store.changing() as tx:
+    with tools.store.changing(ahead=journals.asked_for(tools.origin)) as tx:
         done = relating.relate(tx, batch, doing, tools.new_id, tx.origins.key_of(tools.origin))
         if (event := done.event(doing.now, tools.actor)) is not None:
             tx.audit(event)
@@ -195,7 +195,7 @@ def reinforce(
     refuse_lone_surrogate(given, "")
     said = (from_entity, relation, to_entity, kind, amount)
     asked = Reinforcement(*said, tools.rates.edge, tools.clock(), tools.actor, reason, tools.origin)
-    with tools.store.changing() as tx:
+    with tools.store.changing(ahead=journals.asked_for(tools.origin)) as tx:
         done = relating.reinforce(tx, asked, tx.origins.key_of(asked.origin))
         tx.audit(asked.event(done.id))
     return done

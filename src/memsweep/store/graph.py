@@ -28,7 +28,7 @@ from memsweep.model.origin import Origin
 from memsweep.model.quarantine import EntityProvenance, FactProvenance, Provenance, with_mentions
 from memsweep.model.text import name_key
 from memsweep.store.facts import at_either_end
-from memsweep.store.journals import Origins
+from memsweep.store.journals import Origins, origins_of
 from memsweep.store.paused import gc_paused
 from memsweep.store.records import Entities
 from memsweep.store.rows import Find, Rows, SumsBy, Values, Where, is_in
@@ -40,7 +40,7 @@ from memsweep.store.things.graph import (
     RelationRow,
     RelationSource,
 )
-from memsweep.store.things.memories import MemoryRow
+from memsweep.store.things.memories import MemoryRow, OriginRow
 
 if TYPE_CHECKING:
     from memsweep.store.protocol import Store
@@ -224,15 +224,16 @@ class Graph:
         with self._rows() as rows:
             return Origins(rows).known()
 
-    def fact_provenance(self, ids: Collection[str]) -> list[FactProvenance]:
-        """Return who has stated live relations."""
+    def fact_provenance(self, ids: Collection[str]) -> tuple[list[FactProvenance], dict[int, Origin]]:
+        """Return who has stated live relations, and every origin that is known."""
         columns = ("key", "id", "origin", "created_at", "released_at")
         with self._rows() as rows:
-            (facts,) = rows.ask(Values(RelationRow, columns, (("id", "in", ids),)))
+            facts, known = rows.ask(Values(RelationRow, columns, (("id", "in", ids),)), Find(OriginRow))
             act: tuple[Where, ...] = (("act", "in", _STATING), ("trash", "null", None))
             (acts,) = rows.ask(_of(("relation", "origin"), Contribution, "relation", facts, where=act))
         by = _grouped(acts)
-        return [FactProvenance(uid, Provenance(*made), by[key]) for key, uid, *made in facts]
+        found = [FactProvenance(uid, Provenance(*made), by[key]) for key, uid, *made in facts]
+        return found, origins_of(known)
 
     def expired_facts(self, by: int) -> set[str]:
         """Return the ids of live relations that only memories state which have expired by a moment."""

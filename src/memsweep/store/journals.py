@@ -124,6 +124,11 @@ def _fields(origin: Origin) -> tuple[str, str, str, str, str, str]:
     return origin.door, origin.client, origin.version, origin.session, origin.tool, origin.tier
 
 
+def origins_of(rows: Iterable[OriginRow]) -> dict[int, Origin]:
+    """Return origins by their keys."""
+    return {key: stored_origin(*said) for *said, key in rows}
+
+
 class Origins:
     """The contributions of origins, and the acts that made facts."""
 
@@ -139,7 +144,7 @@ class Origins:
         return self._keys[origin]
 
     def known(self) -> dict[int, Origin]:
-        return {key: stored_origin(*said) for *said, key in self._rows.find(OriginRow)}
+        return origins_of(self._rows.find(OriginRow))
 
     def memories(self, origins: Collection[int] | None) -> list[BroughtMemory]:
         return self._rows.find(BroughtMemory, *is_in("origin", origins))

@@ -32,7 +32,7 @@ class HeldGraph:
         if not ids:
             return set()
         expired = self._expired.intersection(ids)
-        return expired if self._tiers is None else expired | self._tiers.facts(self._graph.fact_provenance(ids))
+        return expired if self._tiers is None else expired | self._tiers.facts(self._graph.fact_provenance(ids)[0])
 
     def entities(self, keys: Collection[int]) -> set[int]:
         if self._tiers is None or not keys:
