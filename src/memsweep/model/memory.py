@@ -6,15 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict, get_type_hints
 
-from memsweep.model.audit import AuditEvent
 from memsweep.model.checks import NUMBER, TEXT, DoorArgument, fields, flag, items_of
 from memsweep.model.decay import DEFAULT_EDGE_RATE
 from memsweep.model.frozen import field, frozen
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.workspace import EmbeddingModel as EmbeddingModel
 from memsweep.model.workspace import Workspace as Workspace
+
+if TYPE_CHECKING:
+    from memsweep.model.audit import AuditEvent
 
 
 @frozen
@@ -275,6 +277,8 @@ class NewMemory:
 
         Marking a known text as seen is no event.
         """
+        from memsweep.model.audit import AuditEvent  # late: a search writes none
+
         known, older, own = done.duplicate_of is not None, self.draft.supersedes, done.memory_id
         if not known or entities or self.facts:
             counts = {"memories": int(not known), "chunks": done.chunks_created, "entities": len(entities)}

@@ -14,7 +14,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memsweep.errors import AlreadyExists, NotAllowed, UnknownWorkspace
-from memsweep.model.audit import AuditEvent
 from memsweep.model.columns import declared, decoder, part
 from memsweep.model.times import from_micros, to_micros
 from memsweep.model.workspace import Workspace
@@ -22,6 +21,7 @@ from memsweep.store.refusals import unknown_receipt, unknown_workspace, workspac
 from memsweep.store.things.registry import WORKSPACE, WorkspaceRow
 
 if TYPE_CHECKING:
+    from memsweep.model.audit import AuditEvent
     from memsweep.model.columns import Side
     from memsweep.model.token import Token
     from memsweep.store.protocol import HomeKeeper, Store
@@ -227,10 +227,14 @@ _NO_TIME = 1 << 53
 
 
 def deleted(workspace_id: str, receipt_id: str, actor: str, now: datetime) -> AuditEvent:
+    from memsweep.model.audit import AuditEvent  # late: whoever only reads has none
+
     return AuditEvent(now, actor, "delete_workspace", workspace_id, reason=receipt_id)
 
 
 def restored(workspace_id: str, receipt_id: str, actor: str, now: datetime) -> AuditEvent:
+    from memsweep.model.audit import AuditEvent  # late: whoever only reads has none
+
     return AuditEvent(now, actor, "restore_workspace", workspace_id, reason=receipt_id)
 
 
@@ -250,6 +254,8 @@ def from_fields(fields: Any) -> AuditEvent | None:
         return None
     if not 0 <= fields["at"] < _NO_TIME:
         return None
+    from memsweep.model.audit import AuditEvent
+
     return AuditEvent(
         from_micros(fields["at"]), fields["actor"], fields["action"], fields["subject"], reason=fields["reason"]
     )

@@ -17,7 +17,6 @@ import apsw
 
 from memsweep.clock import new_id
 from memsweep.errors import StoreError
-from memsweep.model.audit import AuditEvent
 from memsweep.model.care import Finding, Restored, RestoreRequest, Seal
 from memsweep.model.columns import part
 from memsweep.model.ids import WORKSPACE_RECEIPT
@@ -82,6 +81,8 @@ def install(registry: Pool, intents: Intents, folder: Path, source: Path, reques
 
 def _prepare(draft: Path, target: Path, source: Path, seal: Seal, request: RestoreRequest) -> None:
     """Make the rows of a backup those of a workspace, as deleted as it has to be until the registry knows it."""
+    from memsweep.model.audit import AuditEvent  # late: whoever only reads has none
+
     counts = {"memories": seal.memories}
     with plain_errors(target), content.private(draft) as db, immediate(db):
         names = [("workspace", request.workspace_id), ("deleted_at", to_micros(request.now))]

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memsweep.errors import StoreCorrupt, StoreError, StoreReadOnly
-from memsweep.model.audit import AuditEvent
 from memsweep.store.drafts import sync
 from memsweep.store.file import schema
 from memsweep.store.file.connect import Pool, connected, exists, immediate, make_folder, one, plain_errors
@@ -29,6 +28,8 @@ from memsweep.store.workspaces import from_fields, to_fields, to_text
 
 if TYPE_CHECKING:
     from filelock import BaseFileLock
+
+    from memsweep.model.audit import AuditEvent
 
 REMOVE = "remove"
 MARK = "mark"
