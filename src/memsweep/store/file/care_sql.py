@@ -7,12 +7,14 @@ check finds, both are made from the same condition.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memsweep.store.file import rows_sql
-from memsweep.store.file.shape import Table
 from memsweep.store.things.every import COLUMNS
 from memsweep.store.things.every import TABLES as EVERY
+
+if TYPE_CHECKING:
+    from memsweep.store.file.shape import Table
 
 
 def without(table: str, key: str) -> str:
