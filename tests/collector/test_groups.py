@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from memsweep.app import Memory
 from memsweep.collector import collect, review
-from memsweep.collector.narrow import narrow
+from memsweep.collector.selection import narrow
 from memsweep.errors import BadInput
 from memsweep.model.plan import Folder
 from tests.collector.random_stores import random_stores

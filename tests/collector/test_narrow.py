@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memsweep.app import App, Memory, called_by
 from memsweep.collector import collect
-from memsweep.collector.narrow import narrow
+from memsweep.collector.selection import narrow
 from memsweep.collector.strategies.rule import Fading
 from memsweep.errors import BadInput, Conflict, NotFound
 from memsweep.model.origin import Origin

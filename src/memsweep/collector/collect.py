@@ -14,7 +14,6 @@ from memsweep.collector import purge as purging
 from memsweep.collector import undo as undoing
 from memsweep.collector.earlier_texts import Embed, no_model
 from memsweep.collector.item_survey import around_deletion
-from memsweep.collector.narrow import narrow
 from memsweep.collector.planner import (
     CASCADE,
     KINDS,
@@ -40,6 +39,7 @@ from memsweep.collector.selection import (
     first_look,
     ids_in,
     ids_of,
+    narrow,
     no_memory,
     open_plan,
     planned_totals,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from memsweep.collector.strategies import duplicates, entities, memories, origin
+from memsweep.collector.strategies import duplicates, entities, memories
 from memsweep.collector.strategies.rule import Options, liveness, protection
 from memsweep.errors import BadInput, Conflict
 from memsweep.model.ids import DEFAULT_WORKSPACE
@@ -68,7 +68,7 @@ STRATEGIES: dict[str, Strategy] = {
     # It takes no memories, and may still take most of what is known.
     "decayed": Strategy(entities.decayed, frozenset({"relations"}), ("memory", "entity", "relation")),
     "superseded": Strategy(memories.superseded, CASCADE | {"relations", "supersessions"}),
-    "origin": Strategy(origin.find, CASCADE | {"relations", "origins"}, ("memory", "entity", "relation")),
+    "origin": Strategy(memories.contributed, CASCADE | {"relations", "origins"}, ("memory", "entity", "relation")),
 }
 
 

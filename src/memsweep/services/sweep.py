@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Generic
 from memsweep.collector import collect
 from memsweep.collector.collect import plan_chosen
 from memsweep.collector.history import audit_page, explain, receipt, receipts
-from memsweep.collector.narrow import narrow
 from memsweep.collector.review import compare, groups, previews
+from memsweep.collector.selection import narrow
 from memsweep.errors import NotFound, UnknownWorkspace
 from memsweep.model.audit import AuditPage, AuditQuery, Purged
 from memsweep.model.paging import page_size

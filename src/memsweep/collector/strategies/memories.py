@@ -1,6 +1,6 @@
 """Memories that are garbage by their own rows: their file is gone, their time has passed, nothing can find them.
 
-And what another one has replaced, which takes facts along.
+And what another one has replaced, which takes facts along, and what an origin brought.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from memsweep.model.plan import Found, Survey
 from memsweep.model.times import to_micros
 
 if TYPE_CHECKING:
+    from memsweep.collector.retraction import Contributed
     from memsweep.collector.strategies.rule import Options
 
 
@@ -89,3 +90,34 @@ def _superseded_facts(survey: Survey, options: Options, oldest: int) -> Iterator
     after = liveness(survey, options, links=[(row.subject, row.object) for row in stays])
     for key in sorted(after.dead - before.dead):
         yield Found("entity", key, "left_without_root")
+
+
+def contributed(survey: Survey, options: Options) -> Iterator[Found]:
+    """Everything that one origin brought: memories, facts, segments, and entities that nothing else holds.
+
+    Facts and memories that others know too fall back to what they would be without it, what it ended holds again, and
+    what it said to be superseded is current again. What these are is read before; without that nothing is found.
+    """
+    if options.contributed is not None:
+        yield from options.contributed.found
+        for key in _contributed_entities(survey, options.contributed, options):
+            yield Found("entity", key, "brought")
+
+
+def _contributed_entities(survey: Survey, gone: Contributed, options: Options) -> list[int]:
+    """Return those that had a root, and have none without what goes; what others passed keeps its own."""
+    facts = gone.going("relation")
+    links = [(row.subject, row.object) for row in survey.relations]
+    left = [(row.subject, row.object) for row in survey.relations if row.key not in facts]
+    going = gone.going("memory") - {row.key for row in survey.memories if protection(row, options)}
+    before = liveness(survey, options, links=links)
+    mine = [
+        row._replace(explicit=row.explicit and row.key not in gone.entities, created_at=0) for row in survey.entities
+    ]
+    kept = replace(
+        survey,
+        entities=mine,
+        mentions=[pair for pair in survey.mentions if pair[0] not in going and pair not in gone.unmentioned],
+        stated=[each for each in survey.stated if each[0] not in going],
+    )
+    return sorted(liveness(kept, options, links=left).dead - before.dead)
