@@ -223,6 +223,27 @@ def test_an_earlier_text_that_others_gave_back_comes_back_with_its_secret(carele
     assert sound(careless)
 
 
+@pytest.mark.parametrize("oldest_first", [True, False])
+def test_an_earlier_text_that_two_redactions_masked_says_which_to_undo_first(
+    careless: Memory, oldest_first: bool
+) -> None:
+    told = f"The key is {AWS}, the other one is Tr0ub4dor&3xkcd9."
+    memory_id = careless.remember(told).memory_id
+    update = str(careless.update(memory_id, text="It is in the vault.").receipt_id)
+    one = careless.sweep.prune("secrets", confirm=True).id
+    careless.remember("password = Tr0ub4dor&3xkcd9")
+    two = careless.sweep.prune("secrets", confirm=True).id
+    if oldest_first:
+        said = (memory_id, f"an earlier text of it was redacted again; undo {two} first")
+        assert careless.sweep.undo(one).conflicts == (said,)
+        assert careless.sweep.undo(two).conflicts == ()
+    else:
+        assert [careless.sweep.undo(each).conflicts for each in (two, one)] == [(), ()]
+    assert careless.sweep.undo(update).conflicts == ()
+    assert careless.get(memory_id).text == (told.replace(AWS, AWS_MARK) if oldest_first else told)
+    assert sound(careless)
+
+
 def test_what_changed_since_the_plan_is_left_alone(careless: Memory) -> None:
     one = careless.remember(f"The key is {AWS}.").memory_id
     two = careless.remember(f"Another one, {AWS}.").memory_id

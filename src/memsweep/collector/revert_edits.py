@@ -106,11 +106,21 @@ class RecordsBack:
         rows = self._tx.records.at(kind, {each.item for each in revisions}) if revisions else {}
         for each in revisions:
             if why := self._objection(each, rows.get(each.item)):
-                self.conflicts += [(each.before["id"], why)] if kind in PEOPLES else []
+                self.conflicts += [(each.before["id"], why)] if kind in PEOPLES else self._still_masked(each, rows)
             else:
                 self._back.append(each)
                 if kind == "revision":
                     self._now[each.item] = rows[each.item]
+
+    def _still_masked(self, revision: Revision, rows: Mapping[int, Record]) -> list[tuple[str, str]]:
+        """Say of an earlier text that it stays as it is until a later redaction of it is undone."""
+        if revision.kind != "revision" or revision.item not in rows:
+            return []
+        of_it = self._tx.revisions.of_items("revision", [revision.item])
+        later = [each.receipt for each in of_it if each.key > revision.key]
+        names = self._tx.receipts.at(later[-1:])
+        said = f"an earlier text of it was redacted again; undo {names[later[-1]].id} first" if names else ""
+        return [(revision.before["values"]["before"]["id"], said)] if said else []
 
     def _objection(self, revision: Revision, row: Record | None) -> str:
         if row is None:
