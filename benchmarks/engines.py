@@ -23,10 +23,12 @@ from falkor_server import Server, server_in
 from memsweep.app import App, make_app
 from memsweep.clock import new_id
 from memsweep.embed.protocol import quantise
-from memsweep.model.memory import MemoryDraft, NewChunk, NewMemory
+from memsweep.model.memory import MemoryDraft, NewMemory
+from memsweep.model.revision import Piece
 from memsweep.model.text import content_hash
 from memsweep.settings import load_settings
-from memsweep.store.sqlite import writing
+from memsweep.store.adding import add_in
+from memsweep.store.sqlite.rows import SqliteRows
 
 WRITERS, EACH, ADDS, SEARCHES, BATCH = 8, 100, 200, 60, 1000
 SLOWER_AT_MOST = 3.0
@@ -146,7 +148,7 @@ def news(app: App, wanted: Sequence[str]) -> Iterator[NewMemory]:
     """Memories of one chunk each, ready to be stored."""
     now = datetime.now(UTC)
     for text, vector in zip(wanted, quantise(app.embedder.embed(list(wanted))), strict=True):
-        chunk = NewChunk(new_id("chk"), text, 0, 1, 1, vector)
+        chunk = Piece(new_id("chk"), text, 0, 1, 1, vector)
         yield NewMemory(new_id("mem"), MemoryDraft(text), content_hash(text), (chunk,), (), (), now)
 
 
@@ -159,7 +161,7 @@ def fill(home: Path, chunks: int) -> None:
     for at in range(0, chunks, BATCH):
         with store._pool.writing() as db:  # type: ignore[attr-defined]
             for new in news(app, every[at : at + BATCH]):
-                writing.add_memory(db, new)
+                add_in(SqliteRows(db), new, app.embedder.model)
     app.close()
 
 

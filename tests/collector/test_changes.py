@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from memsweep.collector import collect
 from memsweep.model.memory import MemoryDraft
 from memsweep.model.text import content_hash
+from memsweep.store.adding import touch
 from tests.collector.oracle import Rows, held_by, reached_now, relations_left, rows_of, spread
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import NOW, Link, Note, Place, StoreSpec, Thing, broken, dump, store_with, trash_of
@@ -45,7 +46,7 @@ def _change(place: Place, what: str, first: int, second: int) -> None:
         case "touch":
             thread = place.query("select uid from thread where id = ?", memory["thread"])
             draft = MemoryDraft(memory["text"], thread_id=thread[0] if thread else None)
-            place.app.engine.open("default").touch_existing(draft, content_hash(memory["text"]), NOW)
+            touch(place.app.engine.open("default"), draft, NOW)
         case "freshen":
             _write(place, "update memory set stale = 0, version = version + 1 where id = ?", memory["id"])
         case "mention":

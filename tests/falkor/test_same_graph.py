@@ -30,13 +30,14 @@ from memsweep.model.memory import (
     Fact,
     MemoryDraft,
     NamedThing,
-    NewChunk,
     NewFact,
     NewMemory,
     NewMention,
 )
+from memsweep.model.revision import Piece
 from memsweep.model.strategies import NAMES as STRATEGIES
 from memsweep.model.text import content_hash
+from memsweep.store.adding import add
 from tests.collector.random_stores import random_stores
 from tests.collector.stores import NOW, StoreSpec
 from tests.falkor.both_engines import BothEngines, Side, both_engines
@@ -165,12 +166,12 @@ class GraphActing(Acting):
                 new_id("mem"),
                 MemoryDraft(text),
                 content_hash(text),
-                (NewChunk(new_id("chk"), text, 0, 1, 1, bytes([1, 2, 3, 4])),),
+                (Piece(new_id("chk"), text, 0, 1, 1, bytes([1, 2, 3, 4])),),
                 tuple(mentions),
                 tuple(NewFact(new_id("rel"), fact.fact) for fact in stated),
                 NOW + timedelta(hours=self.hours),
             )
-            return side.store.add(new, EmbeddingModel("test", 4))
+            return add(side.store, new, EmbeddingModel("test", 4))
 
         self.both_engines.both(act)
 

@@ -20,13 +20,14 @@ from memsweep.model.memory import (
     Fact,
     MemoryDraft,
     NamedThing,
-    NewChunk,
     NewFact,
     NewMemory,
     NewMention,
 )
 from memsweep.model.plan import Operation
+from memsweep.model.revision import Piece
 from memsweep.model.text import content_hash
+from memsweep.store.adding import add
 from memsweep.store.falkor import reading
 from memsweep.store.file import portable
 from memsweep.store.sqlite.engine import SqliteEngine
@@ -397,12 +398,12 @@ class History:
             self.side.new_id("mem"),
             MemoryDraft(text),
             content_hash(text),
-            (NewChunk(self.side.new_id("chk"), text, 0, 1, 1, bytes(range(DIMENSION))),),
+            (Piece(self.side.new_id("chk"), text, 0, 1, 1, bytes(range(DIMENSION))),),
             tuple(NewMention(self.side.new_id("ent"), thing, (0,), True) for thing in dict.fromkeys(things)),
             tuple(reported if self.chance.random() < 0.5 else ()),
             self._clock,
         )
-        self.side.store.add(new, EmbeddingModel("test", DIMENSION))
+        add(self.side.store, new, EmbeddingModel("test", DIMENSION))
         return f"{text} about {things[0].name}, {things[1].name}"
 
     def _unmerge(self) -> str:

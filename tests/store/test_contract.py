@@ -17,16 +17,17 @@ from memsweep.model.memory import (
     Fact,
     MemoryDraft,
     NamedThing,
-    NewChunk,
     NewFact,
     NewMemory,
     NewMention,
     Workspace,
 )
+from memsweep.model.revision import Piece
 from memsweep.model.search import Candidate, Filters, stream_and_position
 from memsweep.model.text import content_hash
 from memsweep.model.token import Token
 from memsweep.store import views
+from memsweep.store.adding import add, touch
 from memsweep.store.protocol import Store
 from memsweep.store.rows import Values, Where
 from memsweep.store.things.collected import TombstoneRow
@@ -78,7 +79,7 @@ def new(
     width = -(-len(text) // len(vectors))
     parts = [text[at * width : (at + 1) * width] for at in range(len(vectors))]
     chunks = tuple(
-        NewChunk(f"chk_{number}_{at}", part, at * width, at + 1, at + 1, data)
+        Piece(f"chk_{number}_{at}", part, at * width, at + 1, at + 1, data)
         for at, (part, data) in enumerate(zip(parts, vectors, strict=True))
     )
     return NewMemory(
@@ -162,15 +163,15 @@ def test_an_unknown_workspace_cannot_be_opened_or_deleted(engine: Engine) -> Non
 
 
 def test_the_first_write_creates_a_workspace_and_the_second_finds_it(engine: Engine) -> None:
-    engine.open_or_create("alpha", NOW).add(new("one"), MODEL)
-    engine.open_or_create("alpha", NOW + timedelta(days=1)).add(new("two"), MODEL)
+    add(engine.open_or_create("alpha", NOW), new("one"), MODEL)
+    add(engine.open_or_create("alpha", NOW + timedelta(days=1)), new("two"), MODEL)
     assert engine.workspaces() == [Workspace("alpha", "", NOW)]
     assert engine.open("alpha").stats().total_memories == 2
 
 
 def test_a_workspace_deleted_and_made_anew_is_empty(engine: Engine, make_engine: Callable[[], Engine]) -> None:
     other = make_engine()
-    engine.open_or_create("alpha", NOW).add(new("old"), MODEL)
+    add(engine.open_or_create("alpha", NOW), new("old"), MODEL)
     assert other.open("alpha").stats().total_memories == 1
     engine.delete("alpha", NOW, actor="test")
     engine.create("alpha", "new", NOW)
@@ -181,15 +182,15 @@ def test_a_workspace_deleted_and_made_anew_is_empty(engine: Engine, make_engine:
 
 def test_two_engines_on_one_home_see_each_other(engine: Engine, make_engine: Callable[[], Engine]) -> None:
     other = make_engine()
-    engine.open_or_create("alpha", NOW).add(new("from one"), MODEL)
-    other.open("alpha").add(new("from other"), MODEL)
+    add(engine.open_or_create("alpha", NOW), new("from one"), MODEL)
+    add(other.open("alpha"), new("from other"), MODEL)
     assert sorted(search(engine.open("alpha"), "from")) == ["from one", "from other"]
     other.delete("alpha", NOW, actor="test")
     assert engine.workspaces() == []
 
 
 def test_an_engine_that_was_closed_can_be_opened_again(engine: Engine) -> None:
-    engine.open_or_create("alpha", NOW).add(new("kept"), MODEL)
+    add(engine.open_or_create("alpha", NOW), new("kept"), MODEL)
     engine.close()
     assert engine.open("alpha").stats().total_memories == 1
 
@@ -203,8 +204,8 @@ def test_an_unknown_memory_is_none(store: Store) -> None:
 
 def test_seeing_a_twin_never_moves_its_time_back(store: Store) -> None:
     first = new("same")
-    store.add(first, MODEL)
-    assert store.touch_existing(MemoryDraft("same"), content_hash("same"), NOW - timedelta(days=1)) == first.id
+    add(store, first, MODEL)
+    assert touch(store, MemoryDraft("same"), NOW - timedelta(days=1)) == first.id
     memory = store.memory(first.id)
     assert memory is not None
     assert memory.last_seen_at == NOW
@@ -212,10 +213,10 @@ def test_seeing_a_twin_never_moves_its_time_back(store: Store) -> None:
 
 def test_the_first_vector_decides_the_model(store: Store) -> None:
     assert store.model() is None
-    store.add(new("one"), MODEL)
+    add(store, new("one"), MODEL)
     assert store.model() == MODEL
     with pytest.raises(ModelMismatch, match="memsweep workspace reembed"):
-        store.add(new("two", vectors=(bytes(6),)), OTHER)
+        add(store, new("two", vectors=(bytes(6),)), OTHER)
     assert store.stats().total_memories == 1
     assert store.model() == MODEL
 
@@ -224,8 +225,8 @@ def test_counts_and_sizes_are_told(store: Store) -> None:
     empty = store.stats()
     assert (empty.total_memories, empty.oldest, empty.newest, empty.model) == (0, None, None, None)
     assert empty.vector_bytes == 0
-    store.add(new("one"), MODEL)
-    store.add(new("two parts", vectors=(bytes(4), bytes(4)), now=NOW + timedelta(days=2)), MODEL)
+    add(store, new("one"), MODEL)
+    add(store, new("two parts", vectors=(bytes(4), bytes(4)), now=NOW + timedelta(days=2)), MODEL)
     stats = store.stats()
     assert (stats.total_memories, stats.total_chunks, stats.stale_memories) == (2, 3, 0)
     assert (stats.oldest, stats.newest, stats.model) == (NOW, NOW + timedelta(days=2), MODEL)
@@ -238,23 +239,23 @@ def test_counts_and_sizes_are_told(store: Store) -> None:
 
 
 def test_words_are_found_by_their_stem_and_without_accents(store: Store) -> None:
-    store.add(new("The gardens were watered"), MODEL)
-    store.add(new("un café à la plage"), MODEL)
+    add(store, new("The gardens were watered"), MODEL)
+    add(store, new("un café à la plage"), MODEL)
     assert by_words(store, "watering garden") == ["The gardens were watered"]
     assert by_words(store, "CAFE") == ["un café à la plage"]
 
 
 @pytest.mark.parametrize("query", ["京都", "ひら", "カナ", "ไทย", "蔵"])
 def test_parts_of_unspaced_scripts_are_found(store: Store, query: str) -> None:
-    store.add(new("私は京都でひらがなとカタカナを学び、地蔵を見た。ภาษาไทยด้วย"), MODEL)
-    store.add(new("都京 逆さま"), MODEL)
+    add(store, new("私は京都でひらがなとカタカナを学び、地蔵を見た。ภาษาไทยด้วย"), MODEL)
+    add(store, new("都京 逆さま"), MODEL)
     assert by_words(store, query) == ["私は京都でひらがなとカタカナを学び、地蔵を見た。ภาษาไทยด้วย"]
 
 
 def test_more_and_rarer_words_score_higher(store: Store) -> None:
     for number in range(20):
-        store.add(new(f"the apple number {number}"), MODEL)
-    store.add(new("the apple and the pear"), MODEL)
+        add(store, new(f"the apple number {number}"), MODEL)
+    add(store, new("the apple and the pear"), MODEL)
     found = store.candidates("apple pear", vector(-1, -1, -1, -1), Filters(), 50)
     best = max(found, key=lambda item: item.words)
     assert text_of(store, best.key) == "the apple and the pear"
@@ -262,10 +263,10 @@ def test_more_and_rarer_words_score_higher(store: Store) -> None:
 
 
 def test_meaning_is_the_cosine_of_the_vectors(store: Store) -> None:
-    store.add(new("along", vectors=(vector(10, 0, 0, 0),)), MODEL)
-    store.add(new("longer", vectors=(vector(120, 0, 0, 0),)), MODEL)
-    store.add(new("across", vectors=(vector(0, 10, 0, 0),)), MODEL)
-    store.add(new("half", vectors=(vector(10, 10, 0, 0),)), MODEL)
+    add(store, new("along", vectors=(vector(10, 0, 0, 0),)), MODEL)
+    add(store, new("longer", vectors=(vector(120, 0, 0, 0),)), MODEL)
+    add(store, new("across", vectors=(vector(0, 10, 0, 0),)), MODEL)
+    add(store, new("half", vectors=(vector(10, 10, 0, 0),)), MODEL)
     found = store.candidates("zzz", vector(50, 0, 0, 0), Filters(), 10)
     texts = {text_of(store, item.key): round(item.similarity, 3) for item in found}
     assert texts == {"along": 1.0, "longer": 1.0, "half": 0.707}
@@ -273,15 +274,15 @@ def test_meaning_is_the_cosine_of_the_vectors(store: Store) -> None:
 
 def test_not_more_than_the_depth_of_each_kind(store: Store) -> None:
     for number in range(30):
-        store.add(new(f"apple {number}", vectors=(vector(1, number, 0, 0),)), MODEL)
+        add(store, new(f"apple {number}", vectors=(vector(1, number, 0, 0),)), MODEL)
     assert len(store.candidates("zzz", vector(1, 0, 0, 0), Filters(), 7)) == 7
     assert len(store.candidates("apple", vector(-1, -1, 0, 0), Filters(), 7)) == 7
     assert 7 <= len(store.candidates("apple", vector(1, 0, 0, 0), Filters(), 7)) <= 14
 
 
 def test_filters_choose(store: Store) -> None:
-    store.add(new("apple one", tags=("a", "b"), source="chat"), MODEL)
-    store.add(new("apple two", tags=("a",), now=NOW + timedelta(days=1)), MODEL)
+    add(store, new("apple one", tags=("a", "b"), source="chat"), MODEL)
+    add(store, new("apple two", tags=("a",), now=NOW + timedelta(days=1)), MODEL)
     assert search(store, "apple", tags=("a", "b")) == ["apple one"]
     assert sorted(search(store, "apple", tags=("a",))) == ["apple one", "apple two"]
     assert search(store, "apple", source="chat") == ["apple one"]
@@ -295,15 +296,15 @@ def test_filters_choose(store: Store) -> None:
 
 def test_the_newest_come_last_added_first(store: Store) -> None:
     for number in range(5):
-        store.add(new(f"note {number}"), MODEL)
+        add(store, new(f"note {number}"), MODEL)
     newest = store.chunks(Filters(), limit=3)
     assert [text_of(store, key) for key in newest] == ["note 4", "note 3", "note 2"]
 
 
 def test_turns_of_a_thread_stand_next_to_each_other(store: Store) -> None:
     for turn in ("one", "two", "three"):
-        store.add(new(turn, thread_id="talk"), MODEL)
-        store.add(new(f"{turn} elsewhere", thread_id="other"), MODEL)
+        add(store, new(turn, thread_id="talk"), MODEL)
+        add(store, new(f"{turn} elsewhere", thread_id="other"), MODEL)
     (middle,) = [item for item in _candidates(store, "two") if text_of(store, item.key) == "two"]
     assert middle.place is not None
     around = store.chunks(Filters(), at=[middle.place + step for step in (-2, -1, 1, 2)])
@@ -312,8 +313,8 @@ def test_turns_of_a_thread_stand_next_to_each_other(store: Store) -> None:
 
 
 def test_a_long_memory_is_an_order_of_its_own_and_a_short_one_is_none(store: Store) -> None:
-    store.add(new("one two ten", vectors=(bytes(4),) * 3), MODEL)
-    store.add(new("short"), MODEL)
+    add(store, new("one two ten", vectors=(bytes(4),) * 3), MODEL)
+    add(store, new("short"), MODEL)
     found = {text_of(store, item.key): item.place for item in _candidates(store, "one two ten short")}
     assert found.pop("short") is None
     places = [found[part] for part in ("one ", "two ", "ten")]
@@ -323,8 +324,8 @@ def test_a_long_memory_is_an_order_of_its_own_and_a_short_one_is_none(store: Sto
 
 
 def test_places_respect_the_filters(store: Store) -> None:
-    store.add(new("one", thread_id="t", tags=("a",)), MODEL)
-    store.add(new("two", thread_id="t"), MODEL)
+    add(store, new("one", thread_id="t", tags=("a",)), MODEL)
+    add(store, new("two", thread_id="t"), MODEL)
     (first,) = [item for item in _candidates(store, "one") if item.words > 0]
     assert first.place is not None
     beside = [first.place + 1]
@@ -338,7 +339,7 @@ def _candidates(store: Store, query: str) -> list[Candidate]:
 
 def test_a_passage_says_where_it_stands(store: Store) -> None:
     written = new("first\nsecond", vectors=(bytes(4), bytes(4)), tags=("a",), source="s", thread_id="t", pinned=True)
-    store.add(written, MODEL)
+    add(store, written, MODEL)
     keys = list(store.chunks(Filters(), limit=10))
     passages = views.passages(store.rows, keys)
     assert {passage.chunk_id for passage in passages.values()} == {chunk.id for chunk in written.chunks}
@@ -367,14 +368,14 @@ def no_embedder(texts: Sequence[str]) -> list[bytes]:
 
 def test_a_new_model_takes_over_when_every_chunk_has_its_vector(store: Store) -> None:
     for number in range(5):
-        store.add(new(f"note {number}"), MODEL)
+        add(store, new(f"note {number}"), MODEL)
     assert store.keeper.switch(OTHER, no_embedder, 0) == 5
     assert store.model() == MODEL
     first = store.keeper.unstaged(OTHER, 3)
     assert [text for _, text in first] == ["note 0", "note 1", "note 2"]
     store.keeper.stage([(key, bytes(6)) for key, _ in first], OTHER)
     assert store.keeper.switch(OTHER, no_embedder, 1) == 2
-    store.add(new("came meanwhile"), MODEL)
+    add(store, new("came meanwhile"), MODEL)
     rest = store.keeper.unstaged(OTHER, 100)
     assert [text for _, text in rest] == ["note 3", "note 4", "came meanwhile"]
     store.keeper.stage([(key, vector(1, 0, 0, 0, 0, 0)) for key, _ in rest], OTHER)
@@ -384,12 +385,12 @@ def test_a_new_model_takes_over_when_every_chunk_has_its_vector(store: Store) ->
     texts = {text_of(store, item.key) for item in found}
     assert texts == {"note 3", "note 4", "came meanwhile"}
     with pytest.raises(ModelMismatch):
-        store.add(new("late"), MODEL)
+        add(store, new("late"), MODEL)
 
 
 def test_the_last_few_are_embedded_by_the_switch(store: Store) -> None:
     for number in range(5):
-        store.add(new(f"note {number}"), MODEL)
+        add(store, new(f"note {number}"), MODEL)
     first = store.keeper.unstaged(OTHER, 3)
     store.keeper.stage([(key, bytes(6)) for key, _ in first], OTHER)
     asked: list[str] = []
@@ -404,7 +405,7 @@ def test_the_last_few_are_embedded_by_the_switch(store: Store) -> None:
 
 
 def test_a_switch_whose_embedder_fails_changes_nothing(store: Store) -> None:
-    store.add(new("note"), MODEL)
+    add(store, new("note"), MODEL)
 
     def embed(texts: Sequence[str]) -> list[bytes]:
         raise EmbedderError("down")
@@ -416,13 +417,13 @@ def test_a_switch_whose_embedder_fails_changes_nothing(store: Store) -> None:
 
 
 def test_a_query_of_another_dimension_is_refused(store: Store) -> None:
-    store.add(new("note"), MODEL)
+    add(store, new("note"), MODEL)
     with pytest.raises(ModelMismatch):
         store.candidates("note", bytes(6), Filters(), 10)
 
 
 def test_a_stage_of_another_model_is_thrown_away(store: Store) -> None:
-    store.add(new("note"), MODEL)
+    add(store, new("note"), MODEL)
     ((key, _),) = store.keeper.unstaged(OTHER, 10)
     store.keeper.stage([(key, bytes(6))], OTHER)
     third = EmbeddingModel("third", 8)
@@ -451,8 +452,8 @@ def keys(store: Store, row: type[object], *where: Where, bin: Bin = "live") -> l
 
 
 def test_what_moves_to_the_trash_and_back_takes_its_words_along(store: Store) -> None:
-    store.add(new("Ada wrote about engines."), MODEL)
-    store.add(new("Grace wrote about compilers."), MODEL)
+    add(store, new("Ada wrote about engines."), MODEL)
+    add(store, new("Grace wrote about compilers."), MODEL)
     memory, _ = keys(store, MemoryRow)
     chunk, _ = keys(store, ChunkRow)
     with store.collector.changing() as tx:
@@ -477,7 +478,7 @@ def test_a_relation_moves_with_all_that_it_has(store: Store) -> None:
     ada, engines = NamedThing("Ada"), NamedThing("engines")
     mentions = (NewMention("ent_1", ada, (0,), True), NewMention("ent_2", engines, (0,), True))
     fact = NewFact("rel_1", Fact(ada, "wrote_about", engines))
-    store.add(new("Ada wrote about engines.", mentions=mentions, facts=(fact,)), MODEL)
+    add(store, new("Ada wrote about engines.", mentions=mentions, facts=(fact,)), MODEL)
     (relation,) = keys(store, RelationRow)
     said = "id", "relation", "weight", "version"
     before = values(store, RelationRow, *said)
@@ -494,8 +495,8 @@ def test_a_relation_moves_with_all_that_it_has(store: Store) -> None:
 
 @pytest.mark.parametrize("bin", ["live", "trash", "any"])
 def test_what_is_freed_is_found_no_more(store: Store, bin: Bin) -> None:
-    store.add(new("Ada wrote about engines."), MODEL)
-    store.add(new("Grace wrote about engines."), MODEL)
+    add(store, new("Ada wrote about engines."), MODEL)
+    add(store, new("Grace wrote about engines."), MODEL)
     memory, _ = keys(store, MemoryRow)
     chunk, _ = keys(store, ChunkRow)
     if bin == "trash":
@@ -512,7 +513,7 @@ def test_what_is_freed_is_found_no_more(store: Store, bin: Bin) -> None:
 
 
 def test_a_change_of_words_and_tags_is_found(store: Store) -> None:
-    store.add(new("Ada wrote about engines.", tags=("old",)), MODEL)
+    add(store, new("Ada wrote about engines.", tags=("old",)), MODEL)
     (memory,), (chunk,) = keys(store, MemoryRow), keys(store, ChunkRow)
     with store.collector.changing() as tx:
         tx.rows.change(ChunkRow, ("text", "words"), {chunk: ("Ada wrote about compilers.", "poetry")})
@@ -524,7 +525,7 @@ def test_a_change_of_words_and_tags_is_found(store: Store) -> None:
 
 
 def test_a_new_chunk_is_found_by_its_words(store: Store) -> None:
-    store.add(new("Ada wrote about engines."), MODEL)
+    add(store, new("Ada wrote about engines."), MODEL)
     with store.collector.changing() as tx:
         (chunk,) = tx.rows.find(ChunkRow)
         (key,) = tx.rows.add([chunk._replace(id="chk_more", position=1, text="And about poetry.")])

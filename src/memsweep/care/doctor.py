@@ -15,13 +15,13 @@ from memsweep.errors import MemsweepError, StoreCorrupt, UnknownWorkspace
 from memsweep.model.audit import AuditEvent, AuditQuery
 from memsweep.model.care import Checkup, Finding
 from memsweep.model.graph_rows import Mention
-from memsweep.model.memory import CODE_SOURCE, NewPiece
+from memsweep.model.memory import CODE_SOURCE
 from memsweep.model.revision import Piece
 from memsweep.model.text import FindNames, name_key
-from memsweep.model.workspace import model_text
+from memsweep.store.adding import claim_model
 from memsweep.store.protocol import HomeKeeper, Store
-from memsweep.store.refusals import is_first_model
 from memsweep.store.rows import RowReads, Values
+from memsweep.store.texts import add_pieces, own_places
 from memsweep.store.things.memories import ChunkRow, MemoryRow, VectorRow
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class DoctorDependencies:
     found: Callable[[], Store | None]
     """The store; None where nothing was stored yet, which is no damage."""
     embedder: Callable[[], Embedder]
-    cut: Callable[[str], Sequence[NewPiece]]
+    cut: Callable[[str], Sequence[Piece]]
     """A text as the pieces that are searched."""
     find_names: FindNames
     actor: str
@@ -124,11 +124,8 @@ def _cut(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
         lost = tx.texts.at({key for (key,) in live} - {key for (key,) in cut}).values()
         memories = [memory for memory in lost if memory.text.strip()]
         for memory in memories:
-            cut_anew = tools.cut(memory.text)
-            pieces = [Piece(new.id, new.text, new.start, new.first_line, new.last_line, b"") for new in cut_anew]
-            stream = -memory.key if len(pieces) > 1 else None
-            places = [(stream, None if stream is None else number) for number in range(len(pieces))]
-            tx.texts.add_chunks(memory, pieces, places)
+            pieces = tools.cut(memory.text)
+            add_pieces(tx.rows, memory.key, pieces, own_places(memory.key, len(pieces)))
         tx.texts.read_again([memory.key for memory in memories if memory.source == CODE_SOURCE])
         tx.audit(_event(tools, "chunks", found, [memory.id for memory in memories]))
     return []
@@ -141,8 +138,7 @@ def _embed(tools: DoctorDependencies, found: Sequence[Finding]) -> list[str]:
     for keys in _batches(texts):
         vectors |= zip(keys, quantise(embedder.embed([texts[key] for key in keys])), strict=True)
     with store.collector.changing() as tx:
-        if is_first_model(tx.texts.model(), embedder.model):
-            tx.rows.tell(model=model_text(embedder.model))
+        claim_model(tx.rows, embedder.model)
         (there,) = tx.rows.ask(Values(ChunkRow, ("key",), (("key", "in", vectors),), "any"))
         made = [VectorRow(key, vectors[key]) for (key,) in sorted(there)]
         tx.rows.free(VectorRow, ("key", "in", [row.key for row in made]))

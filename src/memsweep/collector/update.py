@@ -15,7 +15,7 @@ from memsweep.collector.selection import live_memory
 from memsweep.errors import BadInput, Conflict, NotFound
 from memsweep.model.gate import Gate
 from memsweep.model.graph_rows import RelationChange
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory, StatedIn
 from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.plan import Selection, Totals
 from memsweep.model.revision import (
@@ -31,9 +31,9 @@ from memsweep.model.revision import (
 )
 from memsweep.model.stating import withdrawn
 from memsweep.model.times import from_micros, to_micros
+from memsweep.store.adding import Naming
 from memsweep.store.receipts import NewReceipt
 from memsweep.store.refusals import other_model, tombstoned_text
-from memsweep.store.repeats import acts_before
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -101,13 +101,14 @@ def update(
         if after is before:
             return Updated(memory_id, before.version, None)
         new = None if after.text == before.text else new
-        lost, old = _Withdrawn(), None
+        lost, old, names = _Withdrawn(), None, None
         if new is not None:
             _refuse_unfit(tx, after, new)
             lost = _withdrawn(tx, before, after)
             old = noted(tx, tx.texts.pieces([key]))[key]
+            names = Naming(tx.rows, new.named, new.named.mentions, tx.origins, gone=[piece.key for piece in old])
         totals = Totals(memories=1, relations=len(lost.gone))
-        known, first = acts_before(tx.acts, before, before.content_hash.hex())
+        known, first = tx.acts.before(before, before.content_hash.hex())
         origin_key = tx.origins.key_of(origin)
         receipt = tx.receipts.add(NewReceipt(receipt_id, "update", "update", doing.actor, doing.now, totals=totals))
         kept = before_of(before, after, old, tx.texts.model(), lost.keys)
@@ -115,7 +116,7 @@ def update(
         tx.relations.write(lost.changes)
         tx.trash.take(Selection(relations=lost.gone), receipt)
         tx.acts.add([*(() if known else (first,)), updated(before, after, origin_key, receipt)])
-        entities = _write(tx, after, new, old or (), origin_key)
+        entities = _write(tx, after, new, old or (), names, origin_key)
         tx.audit(doing.counted("update", receipt_id, totals, ids=(memory_id, *entities)))
     return Updated(memory_id, after.version, receipt_id, len(new.pieces) if new else 0, lost.names)
 
@@ -144,15 +145,22 @@ def updated(before: MemoryText, after: MemoryText, origin: int | None, receipt: 
     return MemoryAct(after.key, "update", after.updated_at, origin, said, receipt)
 
 
-def _write(tx: Changes, after: MemoryText, new: NewText | None, old: Sequence[Piece], origin: int | None) -> list[str]:
-    if new is None:
+def _write(
+    tx: Changes,
+    after: MemoryText,
+    new: NewText | None,
+    old: Sequence[Piece],
+    names: Naming | None,
+    origin: int | None,
+) -> list[str]:
+    if new is None or names is None:
         tx.texts.write(after, None)
         return []
     pieces = _in_place_of(old, new.pieces)
     # A text is whose it is now, so that nobody speaks in another's name.
     chunks = tx.texts.write(after._replace(origin=origin), pieces)
-    texts = {chunk: piece.text for chunk, piece in zip(chunks, pieces, strict=True)}
-    return tx.texts.name(after.key, texts, new.named, origin)
+    names.write(StatedIn(after.key, chunks, origin))
+    return names.created
 
 
 def _in_place_of(old: Sequence[Piece], new: Sequence[Piece]) -> list[Piece]:

@@ -26,11 +26,9 @@ from memsweep.model.memory import (
     Fact,
     MemoryDraft,
     NamedThing,
-    NewChunk,
     NewFact,
     NewMemory,
     NewMention,
-    NewPiece,
     Remembered,
     Remembering,
     Similar,
@@ -42,6 +40,7 @@ from memsweep.model.search import Filters, HeldBack
 from memsweep.model.superseding import MOST_SUPERSEDED
 from memsweep.model.text import check_text, content_hash, excerpt, name_key, refuse_lone_surrogate
 from memsweep.model.times import parse_time, to_micros
+from memsweep.store import adding
 
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
@@ -337,9 +336,9 @@ def remember(
 
     `find_similar`: also say what it seems to repeat or to contradict, if it is short enough for one chunk.
     """
-    identity, draft = content_hash(draft.text), _with_types(draft)
+    draft = _with_types(draft)
     beside = draft.entities or draft.facts or draft.supersedes
-    if not beside and (existing := store.touch_existing(draft, identity, now, origin)):
+    if not beside and (existing := adding.touch(store, draft, now, origin)):
         return Remembered(existing, 0, 0, duplicate_of=existing)
     check_model(store.model(), embedder.model)
     chunks = chunks_of(embedder, tokeniser, draft.text, new_id, chunk_size)
@@ -349,7 +348,7 @@ def remember(
         new = NewMemory(
             id=memory_id,
             draft=draft,
-            content_hash=identity,
+            content_hash=content_hash(draft.text),
             chunks=chunks,
             mentions=_mentions(draft, [chunk.text for chunk in chunks], new_id),
             facts=tuple(NewFact(new_id("rel"), fact) for fact in draft.facts),
@@ -358,7 +357,7 @@ def remember(
             actor=actor,
             origin=origin,
         )
-        return store.add(new, embedder.model)
+        return adding.add(store, new, embedder.model)
 
     if not find_similar or len(chunks) > 1:
         return add()
@@ -367,25 +366,22 @@ def remember(
     return done if done.duplicate_of else replace(done, similar=similar())
 
 
-def pieces(tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize) -> list[NewPiece]:
+def pieces(tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize) -> list[Piece]:
     """A text as it is cut when it is remembered."""
     spans = cut(text, tokeniser.token_ends, chunk_size.size, chunk_size.overlap)
     return [
-        NewPiece(new_id("chk"), text[span.start : span.end], span.start, first, last)
+        Piece(new_id("chk"), text[span.start : span.end], span.start, first, last, vector=b"")
         for span, (first, last) in zip(spans, line_spans(text, spans), strict=True)
     ]
 
 
 def chunks_of(
     embedder: Embedder, tokeniser: Tokeniser, text: str, new_id: NewId, chunk_size: ChunkSize
-) -> tuple[NewChunk, ...]:
+) -> tuple[Piece, ...]:
     """The same pieces with their vectors."""
     made = pieces(tokeniser, text, new_id, chunk_size)
     vectors = quantise(embedder.embed([piece.text for piece in made]))
-    return tuple(
-        NewChunk(piece.id, piece.text, piece.start, piece.first_line, piece.last_line, vector)
-        for piece, vector in zip(made, vectors, strict=True)
-    )
+    return tuple(piece._replace(vector=vector) for piece, vector in zip(made, vectors, strict=True))
 
 
 def _with_types(draft: MemoryDraft) -> MemoryDraft:
@@ -433,7 +429,7 @@ Finding = Callable[[], tuple[Similar, ...]]
 
 @contextmanager
 def looking_for_similar(
-    store: Store, chunk: NewChunk, own: str, besides: Collection[str], now: datetime
+    store: Store, chunk: Piece, own: str, besides: Collection[str], now: datetime
 ) -> Iterator[Finding]:
     """Look while the caller writes the memory `own`: most of a write is waiting for the disk.
 
@@ -458,7 +454,7 @@ def looking_for_similar(
         look.exception()  # wait: nobody may close the store before
 
 
-def similar_to(store: Store, chunk: NewChunk, own: str, besides: Collection[str], now: datetime) -> tuple[Similar, ...]:
+def similar_to(store: Store, chunk: Piece, own: str, besides: Collection[str], now: datetime) -> tuple[Similar, ...]:
     """Memories that a text seems to repeat or to contradict, the nearest first; never code, nor those in `besides`,
     nor what has expired.
 
@@ -524,14 +520,11 @@ def pieces_and_names(
     new_id: NewId,
     chunk_size: ChunkSize,
     origin: Origin = UNKNOWN,
-) -> tuple[tuple[Piece, ...], NewMemory]:
+) -> NewMemory:
     """A text cut and embedded, and the names in it: of entities that it spoke of before, and found by rule."""
     chunks = chunks_of(embedder, tokeniser, text, new_id, chunk_size)
-    pieces = tuple(
-        Piece(chunk.id, chunk.text, chunk.start, chunk.first_line, chunk.last_line, chunk.vector) for chunk in chunks
-    )
     texts = [chunk.text for chunk in chunks]
-    named = NewMemory(
+    return NewMemory(
         id="",
         draft=MemoryDraft(text),
         content_hash=content_hash(text),
@@ -541,7 +534,6 @@ def pieces_and_names(
         now=now,
         origin=origin,
     )
-    return pieces, named
 
 
 def _still_named(known: Sequence[NamedThing], texts: Sequence[str], new_id: NewId) -> list[NewMention]:

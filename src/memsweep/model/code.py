@@ -91,10 +91,10 @@ class CodeLink:
     object: NamedThing
 
 
-def are_one(link: CodeLink, subject: int, target: int) -> bool:
-    """Return whether a merge made the two ends of a link one, given their keys: then it says nothing."""
+def says_nothing(link: CodeLink, *, are_one: bool) -> bool:
+    """Return whether a merge made the two ends of a link one, given whether they are."""
     names = ((name_key(thing.name), name_key(thing.type)) for thing in (link.subject, link.object))
-    return subject == target and len({*names}) == 2
+    return are_one and len({*names}) == 2
 
 
 def things_of(files: Iterable[FileWrite]) -> dict[NamedThing, None]:

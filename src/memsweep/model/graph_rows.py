@@ -127,7 +127,7 @@ class Mention(NamedTuple):
 class Alias(NamedTuple):
     """Another name of an entity; `receipt` is the merge that made it one."""
 
-    name_key: Annotated[str, WORD]
+    name_key: Annotated[str, WORD.but(found_by="name_key")]
     type_key: Annotated[str, WORD]
     name: Annotated[str, WORD]
     entity: Annotated[int, LINK.but(refers="entity")]

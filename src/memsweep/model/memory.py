@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict, get_type_hints
 
 from memsweep.model.checks import NUMBER, TEXT, DoorArgument, fields, flag, items_of
@@ -51,6 +50,9 @@ class ShownMemory:
     origin: Origin
     code: CodePlace | None
 
+
+if TYPE_CHECKING:
+    from memsweep.model.revision import Piece
 
 CODE_SOURCE = "code_indexer"
 DEFAULT_TYPE = "Concept"
@@ -192,24 +194,6 @@ class MemoryDraft:
         return [self.text, *(thing.name for thing in (*(self.entities or ()), *ends))]
 
 
-@frozen
-class NewPiece:
-    """A chunk without a vector: its text, and where it stands in the memory."""
-
-    id: str
-    text: str
-    start: int
-    first_line: int
-    last_line: int
-
-
-@frozen
-class NewChunk(NewPiece):
-    """A chunk ready to be written: with its quantised vector."""
-
-    vector: bytes
-
-
 ENOUGH_EVIDENCE = 2
 """A capitalised word is taken for a name once it was seen so often in the middle of a sentence."""
 RULE_CONFIDENCE = 0.8
@@ -242,15 +226,13 @@ class NewFact:
 class StatedIn(NamedTuple):
     """The memory that names and facts are stated in, its chunks, and whose statement that is.
 
-    `other` is that origin again, where the text is somebody else's. What `texts` state of known facts is a mention of
-    those.
+    `other` is that origin again, where the text is somebody else's.
     """
 
     memory: int
     chunks: list[int]
     origin: int | None
     other: int | None = None
-    texts: Mapping[int, str] = MappingProxyType({})
 
 
 @frozen
@@ -260,17 +242,13 @@ class NewMemory:
     id: str
     draft: MemoryDraft
     content_hash: bytes
-    chunks: tuple[NewChunk, ...]
+    chunks: tuple[Piece, ...]
     mentions: tuple[NewMention, ...]
     facts: tuple[NewFact, ...]
     now: datetime
     edge_rate: float = DEFAULT_EDGE_RATE
     actor: str = ""
     origin: Origin = UNKNOWN
-
-    @property
-    def explicit_mentions(self) -> list[NewMention]:
-        return [mention for mention in self.mentions if mention.explicit]
 
     def events(self, done: Remembered, entities: Sequence[str]) -> Iterator[AuditEvent]:
         """Yield the log's events about it and about those whose place it took; `entities` are new.

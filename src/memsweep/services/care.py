@@ -17,7 +17,8 @@ from memsweep.operation import SUSPECTS, Mode, operation
 if TYPE_CHECKING:
     from memsweep.memory.reembed import Progress
     from memsweep.model.care import Backup, Checkup, Compaction
-    from memsweep.model.memory import EmbeddingModel, NewPiece
+    from memsweep.model.memory import EmbeddingModel
+    from memsweep.model.revision import Piece
     from memsweep.services.access import Access
 
 
@@ -36,7 +37,7 @@ class CareService(Generic[Mode]):
 
         access = self._access
 
-        def cut(text: str) -> Sequence[NewPiece]:
+        def cut(text: str) -> Sequence[Piece]:
             from memsweep.memory.remember import ChunkSize, pieces
 
             chunking = access.settings.chunking

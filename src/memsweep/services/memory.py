@@ -225,7 +225,7 @@ class BaseMemory(Generic[Mode]):
 
         app, chunking = self._access.app, self._access.settings.chunking
         check_model(self._access.store.model(), app.embedder.model)
-        pieces, named = pieces_and_names(
+        named = pieces_and_names(
             app.embedder,
             app.local_model,
             text,
@@ -235,7 +235,7 @@ class BaseMemory(Generic[Mode]):
             chunk_size=ChunkSize(chunking.size, chunking.overlap),
             origin=self._access.origin(),
         )
-        return NewText(pieces, app.embedder.model, named)
+        return NewText(named.chunks, app.embedder.model, named)
 
     @operation
     def delete(self, memory_id: str, *, confirm: bool = False, forever: bool = False) -> Deleted:

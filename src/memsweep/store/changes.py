@@ -29,11 +29,10 @@ from memsweep.store.windows import CollectedSegments
 class WorkspaceReads(Reads):
     """Questions that change nothing: what is there, and what was before. An engine sets what only it can answer."""
 
-    texts: Texts
-
     def __init__(self, rows: Rows) -> None:
         self.rows = rows
         self.records = Records(rows)
+        self.texts = Texts(rows)
         self.plans = Plans(rows)
         self.receipts = Receipts(rows)
         self.revisions = Revisions(rows)

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from memsweep.model.graph_rows import Mention, Move
-from memsweep.model.revision import Mentioned
+from memsweep.model.revision import MemoryAct, MemoryText, Mentioned, first_said, mentioned_in
 from memsweep.model.superseding import Pair
 from memsweep.store.facts import OwnedMention
 from memsweep.store.journals import MemoryActs
-from memsweep.store.rows import Find, Values, is_in
+from memsweep.store.rows import Find, Values, Where, is_in
 from memsweep.store.things.graph import MentionLink
 from memsweep.store.things.memories import Supersession
 
@@ -38,12 +38,22 @@ class PlacedMention(NamedTuple):
 class MemoryActRows(MemoryActs):
     """The acts, and what an engine keeps as links."""
 
-    @abstractmethod
     def mentions(self, memories: Collection[int]) -> list[MentionAt]:
-        """In live memories those of live entities; in the trash all."""
+        """Return those in live memories of live entities; in the trash all."""
+        columns = ("chunk.memory", "chunk.position", "chunk", "entity", "origin", "chunk.trash", "entity.trash")
+        (found,) = self._rows.ask(Values(MentionLink, columns, (("chunk.memory", "in", memories),), "any"))
+        return [MentionAt(*row) for *row, trash, end in found if trash is not None or end is None]
 
-    @abstractmethod
-    def own_mentions(self, memory: int) -> Mentioned: ...
+    def own_mentions(self, memory: int) -> Mentioned:
+        """Return the mentions of a live memory that are its own."""
+        own: tuple[Where, ...] = (("chunk.memory", "=", memory), ("origin", "null", None))
+        columns = ("chunk.position", "entity", "entity.name", "chunk.text")
+        return mentioned_in(self._rows.ask(Values(MentionLink, columns, own, near="live"))[0])
+
+    def before(self, memory: MemoryText, text: str) -> tuple[list[MemoryAct], MemoryAct]:
+        """Return the acts on a memory so far, and the first statement of it if that was not written down."""
+        known = self.of_memories([memory.key])
+        return known, first_said(memory, text, Mentioned() if known else self.own_mentions(memory.key))
 
     @abstractmethod
     def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:

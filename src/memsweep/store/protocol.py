@@ -8,15 +8,13 @@ from contextlib import AbstractContextManager
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from memsweep.model.origin import UNKNOWN, Origin
-
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
     from memsweep.errors import StoreCorrupt
     from memsweep.model.care import Compaction, Finding, Restored, RestoreRequest, Seal
-    from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats
+    from memsweep.model.memory import EmbeddingModel, Memory, Stats
     from memsweep.model.search import Candidates, FactWords, FileWords, Filters, Place, Statement
     from memsweep.store.changes import Changes, WorkspaceReads
     from memsweep.store.code_files import CodeFiles
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from memsweep.store.copy_progress import CopyProgress
     from memsweep.store.graph import Graph
     from memsweep.store.overview import Overview
-    from memsweep.store.rows import Read, RowReads
+    from memsweep.store.rows import Read, RowReads, Rows
     from memsweep.store.windows import Windows
 
 R = TypeVar("R")
@@ -52,14 +50,8 @@ class Store(ABC):
         """The model of this workspace's vectors, or None before the first one."""
 
     @abstractmethod
-    def touch_existing(
-        self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
-    ) -> str | None:
-        """If the same text is known in the same thread: mark it seen, unite its tags, return its id."""
-
-    @abstractmethod
-    def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        """Write a memory with all that belongs to it, or touch the one with the same text and add the rest to it."""
+    def writing(self, ahead: Iterable[Read] = ()) -> AbstractContextManager[Rows]:
+        """Open a transaction on rows alone, which will ask this first."""
 
     @abstractmethod
     def memory(self, memory_id: str) -> Memory | None: ...

@@ -84,13 +84,6 @@ def forgotten_text(at: datetime, memory_id: str) -> str:
     return f"{said}; `memsweep tombstone remove {memory_id}` allows it again"
 
 
-def is_first_model(known: EmbeddingModel | None, model: EmbeddingModel) -> bool:
-    """The first vector decides the model of a workspace; another one later is refused."""
-    if known is not None and known != model:
-        raise other_model(known, model)
-    return known is None
-
-
 def other_model(known: EmbeddingModel, model: EmbeddingModel) -> ModelMismatch:
     return ModelMismatch(
         f"this workspace was embedded by {known.name} ({known.dimension} dimensions),"

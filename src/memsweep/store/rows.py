@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from memsweep.store.views import View
 
 R = TypeVar("R")
-Op = Literal["=", "<>", "in", "<", "<=", ">", ">=", "within", "has", "lacks", "begins", "null", "known", "lost"]
+Op = Literal[
+    "=", "<>", "in", "<", "<=", ">", ">=", "within", "has", "lacks", "begins", "meets", "null", "known", "lost"
+]
 Where = tuple[str, Op, Any]
 """A column, how it is compared, and with what: a value, a set of values for `in`, or a `range` for `within`.
 
-A text `has`, `lacks` or `begins` with another one. What something is a part of may be `lost`."""
+A text `has`, `lacks` or `begins` with another one; a list `meets` a set of values if it has one of them. What something
+is a part of may be `lost`."""
 Shape = tuple[tuple[str, Op], ...]
 """The same without the values: what a statement is made of."""
 
@@ -96,7 +99,13 @@ class Tally(NamedTuple):
     where: tuple[Where, ...] = ()
 
 
-Read = Find | Values | SumsBy | Show | Tally
+class ThreadEnds(NamedTuple):
+    """A query for threads by their ids: the id, the key, and the last place in it, in the trash included."""
+
+    ids: Collection[str]
+
+
+Read = Find | Values | SumsBy | Show | Tally | ThreadEnds
 
 
 class RowReads(Protocol):
@@ -150,8 +159,11 @@ class Rows(RowReads, Protocol):
         `bin` says where those are that get a receipt: in the trash they are handed on to it.
         """
 
-    def free(self, row: type[Any], *where: Where, bin: Bin = "any") -> None:
-        """Drop all rows that meet the conditions, with what the engine keeps beside them."""
+    def free(self, row: type[Any], *where: Where, bin: Bin = "any", wiped: bool = True) -> None:
+        """Drop all rows that meet the conditions, with what the engine keeps beside them.
+
+        Unless they are to be `wiped`, an index may hold words of theirs for a while, and a search read their vectors.
+        """
 
 
 def linked(row: type[Any], column: str, keys: Collection[int], *, near: Bin = "live", bin: Bin = "any") -> Find:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 
-from memsweep.model.columns import part
-from memsweep.model.memory import CODE_SOURCE, EmbeddingModel, NewMemory
-from memsweep.model.revision import MemoryText, Piece
+from memsweep.model.columns import Bin, part
+from memsweep.model.memory import CODE_SOURCE, EmbeddingModel
+from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.model.text import content_hash, name_key
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import model_from
 from memsweep.store.facts import OwnedMention
-from memsweep.store.rows import Find, RowReads, Rows, Values, Where
+from memsweep.store.rows import Find, RowReads, Rows, ThreadEnds, Values, Where
 from memsweep.store.things.code import CodeFileRow
 from memsweep.store.things.collected import TombstoneRow
-from memsweep.store.things.memories import MEMORY, ChunkRow, MemoryRow, VectorRow
+from memsweep.store.things.graph import MentionLink, NameSeen
+from memsweep.store.things.memories import MEMORY, ChunkRow, MemoryRow, ThreadRow, VectorRow
 
 part(MemoryText, MEMORY)
 _DECIDED = tuple(name for name, column in MEMORY.columns.items() if column.kept or column.by_acts)
@@ -24,7 +25,7 @@ _CHANGES = (*_DECIDED, "updated_at", "version", "origin")
 
 
 class Texts:
-    """Memories and their chunks, live or in the trash; an engine knows what is kept beside chunks."""
+    """Memories and their chunks, live or in the trash."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -62,53 +63,112 @@ class Texts:
             bin="live" if memory.trash is None else "trash",
         )
 
-    def add_chunks(
-        self, memory: MemoryText, pieces: Sequence[Piece], places: Sequence[tuple[int | None, int | None]]
-    ) -> list[int]:
-        """Add the chunks of a memory, with what belongs to them, each at its place in a thread; their keys."""
-        keys = self._rows.add(
-            [
-                ChunkRow(
-                    id=piece.id,
-                    memory=memory.key,
-                    position=position,
-                    text=piece.text,
-                    start=piece.start,
-                    first_line=piece.first_line,
-                    last_line=piece.last_line,
-                    hash=content_hash(piece.text),
-                    stream=stream,
-                    stream_position=at,
-                    symbol=piece.symbol,
-                    symbol_kind=piece.symbol_kind,
-                    words=piece.words,
-                    trash=memory.trash,
-                    key=0,
-                )
-                for position, (piece, (stream, at)) in enumerate(zip(pieces, places, strict=True))
-            ]
-        )
-        made = list(zip(keys, pieces, strict=True))
-        self._rows.add([VectorRow(key, piece.vector) for key, piece in made if piece.vector])
-        mentions = [OwnedMention(key, *mention) for key, piece in made for mention in piece.mentions]
-        self._rows.put(mentions, replace=False, live=("chunk",) if memory.trash is None else ())
-        return list(keys)
-
     def model(self) -> EmbeddingModel | None:
         """Return the model of the workspace's vectors."""
         return model_from(self._rows.told("model"))
 
-    @abstractmethod
     def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
-        """In the order of their positions."""
+        """Return the pieces of each memory, in the order of their positions."""
+        chunks, mentioned = self._rows.ask(
+            Find(ChunkRow, (("memory", "in", memories),), "any", order=("memory", "position")),
+            Values(MentionLink, ("chunk", "entity", "origin"), (("chunk.memory", "in", memories),), "any"),
+        )
+        vectors = {row.key: row.data for row in self._rows.find(VectorRow, ("key", "in", [row.key for row in chunks]))}
+        mentions: dict[int, list[tuple[int, int | None]]] = defaultdict(list)
+        for chunk, entity, origin in mentioned:
+            mentions[chunk].append((entity, origin))
+        found: dict[int, list[Piece]] = {key: [] for key in memories}
+        for row in chunks:
+            said = (row.id, row.text, row.start, row.first_line, row.last_line, vectors.get(row.key, b""))
+            place = (row.stream, row.stream_position, row.symbol, row.symbol_kind, row.words)
+            found[row.memory].append(Piece(*said, *place, *mentioned_by(mentions[row.key]), key=row.key))
+        return found
 
-    @abstractmethod
     def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
-        """A memory in another form; with `pieces` these take the place of its chunks. Their keys."""
+        """Write a memory in another form; with `pieces` these take the place of its chunks. Their keys."""
+        if pieces is None:
+            self.change_text(memory)
+            return []
+        bin: Bin = "live" if memory.trash is None else "trash"
+        (found,) = self._rows.ask(Values(ChunkRow, ("key",), (("memory", "=", memory.key),), "any", near=bin))
+        before = {key for (key,) in found}
+        places = self._placed(memory, pieces)
+        counted = self._rows.find(NameSeen, ("chunks", "meets", before))
+        self.change_text(memory)
+        self._rows.free(ChunkRow, ("key", "in", before), wiped=False)
+        left = without_chunks(counted, before)
+        self._rows.put(left, replace=True)
+        kept = {row.name_key for row in left}
+        self._rows.drop(NameSeen, [(row.name_key,) for row in counted if row.name_key not in kept])
+        return add_pieces(self._rows, memory.key, pieces, places, memory.trash)
 
-    @abstractmethod
-    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory, origin: int | None) -> list[str]:
-        """The names that new chunks speak of, given with their texts; the ids of new entities."""
+    def _placed(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[tuple[int | None, int | None]]:
+        """Return the places of new chunks: the wanted ones if all are free, else the next ones."""
+        places = [piece.stream_position for piece in pieces]
+        if None not in places and not self._are_taken(memory, {place for place in places if place is not None}):
+            return [(piece.stream, piece.stream_position) for piece in pieces]
+        if memory.thread is None:
+            return own_places(memory.key, len(pieces))
+        (names,) = self._rows.ask(Values(ThreadRow, ("id",), (("key", "=", memory.thread),)))
+        (ends,) = self._rows.ask(ThreadEnds([uid for (uid,) in names]))
+        last = next((last for _, _, last in ends if last is not None), -1)
+        return [(memory.thread, last + 1 + index) for index in range(len(pieces))]
+
+    def _are_taken(self, memory: MemoryText, places: Collection[int]) -> bool:
+        """Return whether others stand there, live or in the trash."""
+        if memory.thread is None:
+            return False
+        there: tuple[Where, ...] = (("stream", "=", memory.thread), ("stream_position", "in", places))
+        (found,) = self._rows.ask(Values(ChunkRow, ("memory",), there, "any"))
+        return any(other != memory.key for (other,) in found)
+
+
+def without_chunks(counted: Iterable[NameSeen], gone: Collection[int]) -> list[NameSeen]:
+    """Return names that are counted yet without these chunks; not those that nothing else speaks of."""
+    left = [row._replace(chunks=[chunk for chunk in row.chunks if chunk not in gone]) for row in counted]
+    return [row for row in left if row.chunks or not gone]
+
+
+def own_places(memory: int, count: int) -> list[tuple[int | None, int | None]]:
+    """Return the places of chunks in an order of their own, which never meets that of a thread."""
+    return [(-memory, index) if count > 1 else (None, None) for index in range(count)]
+
+
+def add_pieces(
+    rows: Rows,
+    memory: int,
+    pieces: Sequence[Piece],
+    places: Sequence[tuple[int | None, int | None]],
+    trash: int | None = None,
+) -> list[int]:
+    """Add the chunks of a memory, with their vectors and mentions, each at its place in a thread; their keys."""
+    keys = rows.add(
+        [
+            ChunkRow(
+                id=piece.id,
+                memory=memory,
+                position=position,
+                text=piece.text,
+                start=piece.start,
+                first_line=piece.first_line,
+                last_line=piece.last_line,
+                hash=content_hash(piece.text),
+                stream=stream,
+                stream_position=at,
+                symbol=piece.symbol,
+                symbol_kind=piece.symbol_kind,
+                words=piece.words,
+                trash=trash,
+                key=0,
+            )
+            for position, (piece, (stream, at)) in enumerate(zip(pieces, places, strict=True))
+        ]
+    )
+    made = list(zip(keys, pieces, strict=True))
+    rows.add([VectorRow(key, piece.vector) for key, piece in made if piece.vector])
+    mentions = [OwnedMention(key, *mention) for key, piece in made for mention in piece.mentions]
+    rows.put(mentions, replace=False, live=("chunk",) if trash is None else ())
+    return list(keys)
 
 
 def forgotten_hash(text: str) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from operator import attrgetter
 from typing import Any
@@ -16,8 +16,8 @@ from memsweep.model.code import (
     FileWrite,
     Listing,
     RunEnd,
-    are_one,
     other_places,
+    says_nothing,
 )
 from memsweep.model.contribution import Contribution, Unstated, settled
 from memsweep.model.memory import CODE_SOURCE
@@ -26,20 +26,21 @@ from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.text import name_key
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
+from memsweep.store.adding import claim_model
 from memsweep.store.audit_rows import log
 from memsweep.store.code_files import CodeFiles, RunWrites, StoredChunk, compare_chunks, ensure_root, keep_listed
 from memsweep.store.falkor import code_cypher, cypher
 from memsweep.store.falkor.code_names import CodeNames
-from memsweep.store.falkor.naming import KnownRelations
-from memsweep.store.falkor.rows import FalkorRows
+from memsweep.store.falkor.rows import FalkorRows, nodes_of
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import sought_by, terms_of
-from memsweep.store.falkor.writing import claim_model, encoded
 from memsweep.store.journals import Origins, note_if_any
+from memsweep.store.names import Facts, Handled, read_of_facts
 from memsweep.store.refusals import file_removed_meanwhile
 from memsweep.store.things.code import CodeRootRow
 from memsweep.store.things.graph import RELATION, RelationRow
+from memsweep.store.things.memories import VectorRow
 
 NewId = Callable[[str], str]
 REFER = attrgetter("path")
@@ -62,7 +63,7 @@ class FalkorCodeFiles(CodeFiles):
         origin: Origin = UNKNOWN,
     ) -> None:
         with self._vectors.writing() as tx:
-            claim_model(tx, model)
+            claim_model(FalkorRows(tx), model)
             dropped = _write_files(tx, root, files, to_micros(now), new_id, origin)
             self._vectors.announce(tx.meta["generation"], dropped)
         if dropped:
@@ -90,26 +91,28 @@ def _write_files(
     _refuse_doubles(tx, root, [file for file in files if file.memory_id not in keys])
     before = _Before(tx, list(keys.values()))
     named = CodeNames(tx, files, now, new_id, origin)
-    relations = KnownRelations(tx, [ends for file in files for ends in _ends(named, file.links)])
+    facts = _known_facts(tx, named, [link for file in files for link in file.links])
     memories = {file.memory_id: _write_memory(tx, root, file, keys.get(file.memory_id), now, origin) for file in files}
     ensure_root(FalkorRows(tx), root)
     tx.do(code_cypher.DROP_SKIP, [{"root": root, "path": file.path} for file in files])
     taken = ((*file.taken_from, file.language) for file in files if file.taken_from is not None)
     keep_listed(FalkorRows(tx), [Listing(*each) for each in taken], REFER)
     chunks = _Chunks(tx)
-    mentions: dict[int, set[tuple[int, int]]] = {}
+    places: dict[int, list[int]] = {}
     for file in files:
         memory = memories[file.memory_id]
-        places = chunks.write(memory, before.chunks[memory], file.chunks)
-        mentions[memory] = {(places[each.chunk], named[each.thing].key) for each in file.symbols}
+        places[memory] = chunks.write(memory, before.chunks[memory], file.chunks)
     chunks.finish()
-    stated = {memories[file.memory_id]: _state(relations, named, file.links, now, new_id, origin) for file in files}
-    named.write()
-    relations.write()
+    stated = {memories[file.memory_id]: _state(facts, named, file.links, now, new_id, origin) for file in files}
+    named.names.write()
+    facts.write()
     _note_seen(tx, stated, now, origin)
-    for memory, wanted in mentions.items():
+    for file in files:
+        memory = memories[file.memory_id]
+        wanted = {(places[memory][each.chunk], named[each.thing].row.key) for each in file.symbols}
         _write_mentions(tx, before.mentions[memory], wanted)
-    _write_statements(tx, before.stated, stated)
+    begins = {memory: {fact.row.key: fact.row.subject for fact in each} for memory, each in stated.items()}
+    _write_statements(tx, before.stated, begins)
     return chunks.dropped
 
 
@@ -216,7 +219,7 @@ class _Chunks:
         made = {"key": key, "id": chunk.id, "memory": memory, "start": 0, "hash": chunk.hash.hex()}
         self._new.append({**made, **_form(memory, chunk, position)})
         if chunk.vector is not None:
-            self._vectors.append({"key": key, "data": encoded(chunk.vector)})
+            self._vectors += nodes_of([VectorRow(key, chunk.vector)])
         elif same is not None:
             self._copies.append({"key": key, "same": same})
         return key
@@ -237,33 +240,39 @@ def _form(memory: int, chunk: FileChunk, position: int) -> dict[str, Any]:
     }
 
 
-def _ends(names: CodeNames, links: Iterable[CodeLink]) -> list[tuple[int, str, int]]:
-    return [(names[link.subject].key, name_key(link.relation), names[link.object].key) for link in links]
+def _known_facts(tx: Transaction, names: CodeNames, links: Sequence[CodeLink]) -> Facts:
+    ends = ({names[link.subject] for link in links}, {names[link.object] for link in links})
+    subjects, objects = ({each for each in some if not each.is_new} for some in ends)
+    rows, kinds = FalkorRows(tx), {name_key(link.relation) for link in links}
+    found = rows.ask(read_of_facts(subjects, kinds, objects))[0] if subjects and objects else ()
+    return Facts(rows, names.names, found)
 
 
 def _state(
-    relations: KnownRelations, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId, origin: int | None
-) -> dict[int, int]:
-    """The relations that a file states, each with the entity it begins at."""
-    stated = {}
-    for link, ends in zip(links, _ends(names, links), strict=True):
-        if are_one(link, ends[0], ends[2]):
+    facts: Facts, names: CodeNames, links: Sequence[CodeLink], now: int, new_id: NewId, origin: int | None
+) -> list[Handled]:
+    """Return the relations that a file states, each once."""
+    stated: dict[Handled, None] = {}
+    for link in links:
+        subject, target = names[link.subject], names[link.object]
+        if says_nothing(link, are_one=subject is target):
             continue
-        known = relations.find(ends)
+        place = subject, name_key(link.relation), target
+        known = facts.known.get(place)
         if known is None:
-            known = relations.add(ends, link.relation, new_id("rel"), now, origin=origin)
-        elif known.props["last_seen"] < now or known.props["weight"] != 1.0:
-            known.change(raises_version=False, last_seen=max(known.props["last_seen"], now), weight=1.0)
-        stated[known.key] = ends[0]
-    return stated
+            known = facts.add(place, new_id("rel"), link.relation, now, origin)
+        elif known.row.last_seen < now or known.row.weight != 1.0:
+            known.touch(last_seen=max(known.row.last_seen, now), weight=1.0)
+        stated[known] = None
+    return [*stated]
 
 
-def _note_seen(tx: Transaction, stated: Mapping[int, Mapping[int, int]], now: int, origin: int | None) -> None:
+def _note_seen(tx: Transaction, stated: Mapping[int, Sequence[Handled]], now: int, origin: int | None) -> None:
     acts = [
-        Contribution(key, "see", now, value=1.0, origin=origin, memory=memory)
-        for memory, relations in stated.items()
-        for key in relations
-        if key <= tx.meta["keys"]  # what is new has nothing else
+        Contribution(fact.row.key, "see", now, value=1.0, origin=origin, memory=memory)
+        for memory, facts in stated.items()
+        for fact in facts
+        if not fact.is_new  # it has nothing else
     ]
     note_if_any(FalkorRows(tx), acts)
 

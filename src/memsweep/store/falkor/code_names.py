@@ -8,8 +8,9 @@ from memsweep.model.code import FileWrite, other_case, things_of
 from memsweep.model.memory import NamedThing
 from memsweep.model.text import case_key, name_key, spelled
 from memsweep.store.falkor import code_cypher
-from memsweep.store.falkor.naming import KnownEntity, Names
+from memsweep.store.falkor.rows import FalkorRows
 from memsweep.store.falkor.transaction import Transaction
+from memsweep.store.names import Handled, Names, reads_of_names
 
 NewId = Callable[[str], str]
 
@@ -22,38 +23,38 @@ class CodeNames:
     ) -> None:
         self._now, self._new_id, self._origin = now, new_id, origin
         things = things_of(files)
-        self._names = Names(tx, [thing.name for thing in things])
+        rows = FalkorRows(tx)
+        found, aliases = rows.ask(*reads_of_names({thing.name for thing in things}))
+        self.names = Names(rows, found, aliases)
+        self.names.look_further()
         self._wanted = {(spelled(thing.name), name_key(thing.type)) for thing in things}
         doubtful = [
-            known.key for thing in things if (known := self._names.find(thing)) and _is_other_case(known, thing)
+            known.row.key for thing in things if (known := self.names.find(thing)) and _is_other_case(known, thing)
         ]
         self._used = _used_elsewhere(tx, doubtful, {file.memory_id for file in files})
         self._found = {thing: self._see(thing) for thing in things}
 
-    def __getitem__(self, thing: NamedThing) -> KnownEntity:
+    def __getitem__(self, thing: NamedThing) -> Handled:
         return self._found[thing]
 
-    def write(self) -> None:
-        self._names.write()
-
-    def _see(self, thing: NamedThing) -> KnownEntity:
-        known = self._names.find(thing)
+    def _see(self, thing: NamedThing) -> Handled:
+        known = self.names.find(thing)
         if known is not None and _is_other_case(known, thing):
             known = self._other_case(thing, known)
         elif known is None:
             known = self._add(thing)
-        if known.props["last_seen"] < self._now:
-            known.change(raises_version=False, last_seen=self._now)
+        if known.row.last_seen < self._now:
+            known.touch(last_seen=self._now)
         return known
 
-    def _add(self, thing: NamedThing, named: str = "") -> KnownEntity:
+    def _add(self, thing: NamedThing, named: str = "") -> Handled:
         uid, by = self._new_id("ent"), self._origin
-        return self._names.add(thing, uid, self._now, confidence=1.0, explicit=False, named=named, origin=by)
+        return self.names.add(thing, uid, self._now, by, named=named, explicit=False)
 
-    def _other_case(self, thing: NamedThing, known: KnownEntity) -> KnownEntity:
-        wanted = (spelled(known.props["name"]), name_key(thing.type)) in self._wanted
-        given = known.props["handed_in"] or known.props["pinned"]
-        match other_case(wanted=wanted, used=known.key in self._used, given=given):
+    def _other_case(self, thing: NamedThing, known: Handled) -> Handled:
+        wanted = (spelled(known.row.name), name_key(thing.type)) in self._wanted
+        given = known.row.explicit or known.row.pinned
+        match other_case(wanted=wanted, used=known.row.key in self._used, given=given):
             case "renamed":
                 known.change(name=thing.name)
             case "another":
@@ -61,9 +62,9 @@ class CodeNames:
         return known
 
 
-def _is_other_case(known: KnownEntity, thing: NamedThing) -> bool:
+def _is_other_case(known: Handled, thing: NamedThing) -> bool:
     """Return whether an entity has this name but for letter case; one found by an old name has another one."""
-    name = known.props["name"]
+    name = known.row.name
     return name_key(name) == name_key(thing.name) and spelled(name) != spelled(thing.name)
 
 

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import base64
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memsweep.errors import StoreError
 from memsweep.model.code import other_places
-from memsweep.model.memory import NewMemory, StatedIn
-from memsweep.model.revision import MemoryText, Piece, mentioned_by
 from memsweep.store.changes import Changes, WorkspaceReads
-from memsweep.store.falkor import code_cypher, cypher, writing
-from memsweep.store.falkor import revision_cypher as own
-from memsweep.store.falkor.memory_acts import FalkorMemoryActs
-from memsweep.store.falkor.rows import LAST_OF_THREAD, FalkorRows, queries_ahead
+from memsweep.store.falkor import code_cypher
+from memsweep.store.falkor.memory_act_cypher import ADD_MENTION_AT
+from memsweep.store.falkor.rows import FalkorRows, queries_ahead
 from memsweep.store.falkor.surveying import FalkorItems
-from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
+from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.wire import Row
 from memsweep.store.falkor.words import best_matches
+from memsweep.store.memory_acts import MemoryActRows, PlacedMention
 from memsweep.store.refusals import too_slow
 from memsweep.store.rows import Read, Rows, Values
-from memsweep.store.texts import Texts
 from memsweep.store.things.code import CodeRootRow
 from memsweep.store.things.windows import SegmentRow
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
@@ -54,73 +50,17 @@ NAMES_OF_CHUNKS = """
     RETURN n.name_key, n.name, n.evidence, n.chunks"""
 
 
-class FalkorTexts(Texts):
-    """Implements `memsweep.store.texts.Texts`."""
+class FalkorMemoryActs(MemoryActRows):
+    """Implements `memsweep.store.memory_acts.MemoryActRows`."""
 
-    def __init__(self, asked: GraphHandle | Transaction) -> None:
-        super().__init__(FalkorRows(asked))
-        self._asked = asked
-        self.dropped_chunks: set[int] = set()
+    def __init__(self, tx: Transaction) -> None:
+        super().__init__(FalkorRows(tx))
+        self._tx = tx
 
-    @property
-    def _tx(self) -> Transaction:
-        return writable(self._asked)
-
-    def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
-        found: dict[int, list[Piece]] = {key: [] for key in memories}
-        for memory, _, key, uid, text, start, first, last, vector, stream, at, symbol, kind, words, mentions in sorted(
-            self._both(own.PIECES, memories), key=lambda row: row[:3]
-        ):
-            data = base64.b64decode(vector or "")
-            place = (stream, at, symbol, kind, words, *mentioned_by(mentions))
-            found[memory].append(Piece(uid, text, start, first, last, data, *place, key=key))
-        return found
-
-    def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
-        self.change_text(memory)
-        if pieces is None:
-            return []
-        self._drop_chunks(memory)
-        keys = self.add_chunks(memory, pieces, self._placed(memory, pieces))
-        self._tx.do(LAST_OF_THREAD, [] if memory.thread is None else [memory.thread])
-        return keys
-
-    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory, origin: int | None) -> list[str]:
-        carrier = StatedIn(memory, list(chunks), origin)
-        return writing.add_names(self._tx, new, new.mentions, carrier)[0]
-
-    def _both(self, query: str, keys: Collection[int]) -> list[Any]:
-        """Return live rows and those in the trash, in one go."""
-        asked = ((own.of_state(query, live=live), {"keys": sorted(keys)}) for live in _STATES)
-        return [row for rows in self._asked.ask_all(*asked) for row in rows] if keys else []
-
-    def _drop_chunks(self, memory: MemoryText) -> None:
-        live = memory.trash is None
-        before = {key for (key,) in self._tx.ask(own.of_state(own.CHUNKS, live=live), key=memory.key)}
-        self.dropped_chunks |= before
-        for state in _STATES:
-            self._tx.do(own.of_state(own.DROP_CHUNK, live=state), sorted(before))
-        self._tx.do(code_cypher.DROP_EMBEDDING, sorted(before))
-        for key, name, evidence, seen in self._tx.ask(NAMES_OF_CHUNKS, chunks=sorted(before)):
-            if left := [chunk for chunk in seen if chunk not in before]:
-                row = {"name_key": key, "name": name, "evidence": evidence, "chunks": left}
-                self._tx.do(cypher.SET_NAME_SEEN, [row])
-            else:
-                self._tx.do(cypher.DROP_NAME_SEEN, [key])
-
-    def _placed(self, memory: MemoryText, pieces: Sequence[Piece]) -> list[tuple[int | None, int | None]]:
-        """Return the places of new chunks: the wanted ones if all are free, else the next ones."""
-        places = [piece.stream_position for piece in pieces]
-        if None not in places and not self._are_taken(memory, places):
-            return [(piece.stream, piece.stream_position) for piece in pieces]
-        if memory.thread is None:
-            return [(-memory.key, index) if len(pieces) > 1 else (None, None) for index in range(len(pieces))]
-        ((last,),) = self._tx.ask(own.LAST_PLACE, thread=memory.thread)
-        return [(memory.thread, last + 1 + index) for index in range(len(pieces))]
-
-    def _are_taken(self, memory: MemoryText, places: Sequence[int | None]) -> bool:
-        asked = {"thread": memory.thread, "places": list(places), "memory": memory.key}
-        return memory.thread is not None and bool(self._tx.ask(own.ARE_TAKEN, **asked))
+    def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
+        rows = [each._asdict() for each in mentions]
+        for step in ADD_MENTION_AT:
+            self._tx.do(step, rows)
 
 
 class FalkorReads(WorkspaceReads):
@@ -129,7 +69,6 @@ class FalkorReads(WorkspaceReads):
     def __init__(self, asked: GraphHandle | Transaction) -> None:
         super().__init__(FalkorRows(asked))
         self.items = FalkorItems(asked)
-        self.texts = FalkorTexts(asked)
 
     def matches(self, window: int, query: str, count: int) -> dict[int, float]:
         return _stash_matches(self.rows, window, query, count)
@@ -138,13 +77,10 @@ class FalkorReads(WorkspaceReads):
 class FalkorChanges(Changes):
     """Inside the caller's transaction."""
 
-    texts: FalkorTexts
-
     def __init__(self, tx: Transaction) -> None:
         super().__init__(FalkorRows(tx))
         self._tx = tx
         self.items = FalkorItems(tx)
-        self.texts = FalkorTexts(tx)
         self.trash = FalkorTrash(tx)
         self.acts = FalkorMemoryActs(tx)
 
@@ -187,11 +123,9 @@ def changing(
     graph: GraphHandle, vectors: VectorSet, seconds: float | None, ahead: Sequence[Read]
 ) -> Iterator[FalkorChanges]:
     with graph.writing(ahead=queries_ahead(graph, ahead)) as tx, nullcontext() if seconds is None else _within(seconds):
-        changes = FalkorChanges(tx)
-        yield changes
-        dropped = changes.texts.dropped_chunks
-        vectors.announce(tx.meta["generation"], tx.freed_chunks | dropped)
-    if dropped:
+        yield FalkorChanges(tx)
+        vectors.announce(tx.meta["generation"], tx.freed_chunks)
+    if tx.freed_chunks:
         vectors.dismiss(tx.meta["generation"])
 
 

@@ -73,66 +73,15 @@ def props(place: str, names: Iterable[str]) -> str:
     return "{" + ", ".join([*(f"{name}: {place}.{name}" for name in names), f"ref: toString({place}.key)"]) + "}"
 
 
-# remembering
-MEMORIES_BY_HASH = f"""
-    MATCH (m:Memory {{content_hash: $hash}}) WHERE NOT m.stale AND m.source <> $code_source
-    OPTIONAL MATCH (m)<-[:SUPERSEDES]-(newer:Memory) WITH m, newer WHERE newer IS NULL
-    RETURN {", ".join(f"m.{MEMORY.in_node(name)}" for name in MEMORY.columns)}"""
-KNOWS_HASH = "MATCH (m:Memory {content_hash: $hash}) RETURN m.key LIMIT 1"
-THREAD = "MATCH (t:Thread {id: $id}) RETURN t.key, t.last"
-CHUNKS_OF_ID = "MATCH (m:Memory {id: $id})-[h:HAS_CHUNK]->(c:Chunk) RETURN c.key ORDER BY h.index"
 _ENTITY = "e.key, e.id, e.name, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version, e.origin"
-ENTITIES_NAMED = f"UNWIND $names AS name MATCH (e:Entity {{name_key: name}}) RETURN {_ENTITY} ORDER BY e.key"
-ENTITIES_ONCE_NAMED = f"""
-    UNWIND $names AS name MATCH (a:Alias {{name_key: name}}) WITH a MATCH (e:Entity {{ref: toString(a.entity)}})
-    RETURN a.name_key, a.type_key, {_ENTITY}"""
-NAMES_SEEN = """
-    UNWIND $names AS name MATCH (n:NameSeen {name_key: name}) RETURN n.name_key, n.name, n.evidence, n.chunks"""
-RELATIONS_FROM = """
-    UNWIND $subjects AS subject MATCH (s:Entity {ref: toString(subject)}) WITH s
-    MATCH (s)-[r:RELATED_TO]->(o) WHERE r.invalid_at IS NULL
-      AND ($relations IS NULL OR r.relation_key IN $relations) AND ($objects IS NULL OR o.key IN $objects)
-    RETURN s.key, r.relation_key, o.key, r.key, r.id, r.weight, r.last_seen, r.evidence, r.handed_in,
-           r.created_at, r.valid_at"""
-ADD_THREAD = "CREATE (:Thread {*row})"
-SET_LAST_PLACE = "MATCH (t:Thread {ref: toString(row.key)}) SET t.last = row.last"
 ADD_MEMORY = "CREATE (:Memory {*row})"
 CHANGE_MEMORY = "MATCH (n:Memory {ref: toString(row.key)}) SET n += row.set SET n.version = n.version + 1"
-TOUCH_MENTIONED = """
-    MATCH (m:Memory {ref: toString(row.key)})-[:HAS_CHUNK]->(:Chunk)-[:MENTIONS]->(e:Entity) WITH DISTINCT row, e
-    SET e.last_seen = CASE WHEN e.last_seen > row.at THEN e.last_seen ELSE row.at END SET e.version = e.version + 1"""
 ADD_CHUNK = """
     MATCH (m:Memory {ref: toString(row.memory)}) CREATE (m)-[:HAS_CHUNK {index: row.position}]->(:Chunk {*row})"""
 ADD_EMBEDDING = "CREATE (:Embedding {*row})"
-ADD_ENTITY = "CREATE (:Entity {*row})"
-SEE_ENTITY = "MATCH (n:Entity {ref: toString(row.key)}) SET n += row.set SET n.version = n.version + row.times"
 ADD_MENTION = (
     "MATCH (c:Chunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)}) MERGE (c)-[:MENTIONS]->(e)"
 )
-# One that is there stays whose it was.
-ADD_OTHERS_MENTION = """
-    MATCH (c:Chunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)})
-    MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
-ADD_TRASHED_MENTION = """
-    MATCH (c:TrashedChunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)})
-    MERGE (c)-[n:MENTIONS]->(e) ON CREATE SET n.origin = row.origin"""
-ADD_RELATION = """
-    MATCH (s:Entity {ref: toString(row.subject)}) MATCH (o:Entity {ref: toString(row.object)})
-    CREATE (s)-[:RELATED_TO {*row.set}]->(o)"""
-CHANGE_RELATION = (
-    "MATCH ()-[r:RELATED_TO {ref: toString(row.key)}]->() SET r += row.set SET r.version = r.version + row.times"
-)
-SET_NAME_SEEN = "MERGE (n:NameSeen {name_key: row.name_key}) SET n = row"
-DROP_NAME_SEEN = "MATCH (n:NameSeen {name_key: row}) DELETE n"
-
-
-def add_whole_memory(memory: Iterable[str], chunk: Iterable[str]) -> str:
-    """A step that makes a memory with its chunks and their vectors, given the names of their properties."""
-    return (
-        f"CREATE (m:Memory {props('row.memory', memory)}) WITH row, m UNWIND row.chunks AS chunk"
-        f" CREATE (m)-[:HAS_CHUNK {{index: chunk.position}}]->(:Chunk {props('chunk', chunk)}),"
-        f" (:Embedding {{key: chunk.key, data: chunk.data, ref: toString(chunk.key)}})"
-    )
 
 
 # reading

@@ -48,8 +48,3 @@ STATEMENTS_ABOUT = (
     + _ORIGIN
     + " ORDER BY parts DESC, at DESC, subject, relation, object, id"
 )
-
-# steps
-ADD_SOURCE = """
-    MATCH (m:Memory {ref: toString(row.memory)}) MATCH (e:Entity {ref: toString(row.subject)})
-    MERGE (m)-[:STATES {relation: row.relation}]->(e)"""

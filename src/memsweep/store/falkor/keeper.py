@@ -23,17 +23,16 @@ from memsweep.errors import StoreCorrupt
 from memsweep.model.care import Compaction, Finding, Seal
 from memsweep.model.ids import is_own_id
 from memsweep.model.times import to_micros
-from memsweep.model.workspace import EmbeddingModel
+from memsweep.model.workspace import EmbeddingModel, model_text
 from memsweep.store.audit_rows import log
 from memsweep.store.copy_progress import CopyProgress
 from memsweep.store.falkor import care_cypher, copying, cypher, reading, structure
 from memsweep.store.falkor.care_cypher import of
 from memsweep.store.falkor.reading import Extent, GraphReader, Row, extent
-from memsweep.store.falkor.rows import FalkorRows
+from memsweep.store.falkor.rows import FalkorRows, nodes_of
 from memsweep.store.falkor.transaction import GraphHandle, Transaction
 from memsweep.store.falkor.vectors import VectorSet
 from memsweep.store.falkor.words import sought_by, terms_of
-from memsweep.store.falkor.writing import encoded, set_model
 from memsweep.store.file import content, health, portable
 from memsweep.store.file.connect import immediate, plain_errors, snapshot
 from memsweep.store.file.health import CHANGES_VECTORS, Mended, repaired
@@ -41,7 +40,7 @@ from memsweep.store.file.values import damage_at, mended, misfits, shown
 from memsweep.store.protocol import Embed
 from memsweep.store.things.every import TABLES
 from memsweep.store.things.graph import RELATION
-from memsweep.store.things.memories import CHUNK
+from memsweep.store.things.memories import CHUNK, VectorRow
 
 # Nodes that have no key of their own are known by these.
 _NAMED_BY = {it.label: it.known_by for it in TABLES.values() if it.label and it.known_by not in (("ref",), ("key",))}
@@ -353,7 +352,7 @@ def _unstaged(tx: Transaction, limit: int) -> list[tuple[int, str]]:
 
 
 def _stage(tx: Transaction, vectors: Iterable[tuple[int, bytes]]) -> None:
-    tx.do(cypher.STAGE, [{"key": key, "data": encoded(data)} for key, data in vectors])
+    tx.do(cypher.STAGE, nodes_of([VectorRow(*each) for each in vectors]))
 
 
 def _switch(tx: Transaction, model: EmbeddingModel, embed: Embed, at_most: int) -> int:
@@ -368,7 +367,7 @@ def _switch(tx: Transaction, model: EmbeddingModel, embed: Embed, at_most: int) 
     tx.do(cypher.DROP_EMBEDDINGS, [0])
     tx.do(cypher.TAKE_STAGED, [0])
     tx.set_meta(generation=tx.meta["generation"] + 1, staged_model=None)
-    set_model(tx, model)
+    tx.set_meta(model=model_text(model))
     return 0
 
 

@@ -19,7 +19,3 @@ ADD_MENTION_AT = tuple(
     for memory in ("Memory", "TrashedMemory")
     for entity in ("Entity", "TrashedEntity")
 )
-# What a memory mentions as its own, with what is needed to tell whether its text does.
-OWN_MENTIONS = """
-    MATCH (m:Memory {ref: toString($memory)})-[:HAS_CHUNK]->(c:Chunk)-[n:MENTIONS]->(e:Entity) WHERE n.origin IS NULL
-    RETURN c.position, e.key, e.name, c.text"""

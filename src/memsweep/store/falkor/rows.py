@@ -14,7 +14,7 @@ from memsweep.store.falkor.reading import name_in
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
 from memsweep.store.falkor.words import sought_by, terms_of, told
-from memsweep.store.rows import Find, Read, Shape, Show, SumsBy, Tally, Values, Where, shape_of, sparing
+from memsweep.store.rows import Find, Read, Shape, Show, SumsBy, Tally, ThreadEnds, Values, Where, shape_of, sparing
 from memsweep.store.things.memories import MEMORY, OriginRow
 
 if TYPE_CHECKING:
@@ -70,6 +70,8 @@ _FREE_FOLDER = """
     OPTIONAL MATCH (s:CodeSkip {root: row}) WITH row, t, live, gone, count(s) AS skips
     WHERE live + gone + skips = 0 OPTIONAL MATCH (c:CodeScope {root: row}) DELETE c, t"""
 """Folders of code that no file is left in."""
+_THREAD_ENDS = "UNWIND $ids AS id MATCH (t:Thread {id: id}) RETURN t.id, t.key, t.last"
+_GROWN = "MATCH (t:Thread {ref: toString(row.key)}) SET t.last = row.last"
 _FREED = {
     "chunk": "MATCH (e:Embedding {ref: toString(row)}) DELETE e",
     "relation": "MATCH ()-[s:STATES {relation: row}]->() DELETE s",
@@ -131,6 +133,14 @@ class FalkorRows:
             if it.ends:
                 of_bin = [{**{end: node.pop(end) for end in it.ends}, "set": node} for node in of_bin]
             tx.do(_create(_class(rows), beside, *it.labels(which)), of_bin)
+        if it.table == "chunk":
+            ends = {row.stream: row.stream_position for row in rows if row.stream is not None and row.stream > 0}
+            if tx.freed_chunks:  # whose places may have been the last
+                tx.do(LAST_OF_THREAD, [*ends])
+            else:
+                tx.do(_GROWN, [{"key": thread, "last": last} for thread, last in ends.items()])
+        elif it.table == "vector":
+            tx.new_vectors += [[node["key"], node["data"]] for node in made]
         return keys
 
     def put(self, rows: Sequence[Any], *, replace: bool, live: Collection[str] = ()) -> None:
@@ -201,7 +211,7 @@ class FalkorRows:
         held = [{"at": key, "trash": receipt} for key, receipt in sorted(receipts.items()) if receipt is not None]
         tx.do(_move(it, before, trash), held)
 
-    def free(self, row: type[Any], *where: Where, bin: Bin = "any") -> None:
+    def free(self, row: type[Any], *where: Where, bin: Bin = "any", wiped: bool = True) -> None:
         tx, it = writable(self._asked), declared(row)[0]
         left = self._left_by(where) if it is MEMORY else ()
         self._each(it, where, {}, _delete, bin)
@@ -257,6 +267,8 @@ def queries_of(read: Read) -> list[Query]:
         else:
             seen = [_look(read.view, shape, label) for label in MEMORY.labels(read.bin)]
         return [] if [] in values.values() else [(each, values) for each in seen]
+    if isinstance(read, ThreadEnds):
+        return [(_THREAD_ENDS, {"ids": sorted(read.ids)})] if read.ids else []
     it, _ = declared(read.row)
     if isinstance(read, SumsBy):
         if not read.by:
@@ -301,7 +313,9 @@ def _bound(it: Declaration | View, where: Sequence[Where]) -> dict[str, Any]:
     bound: dict[str, Any] = {}
     for place, (column, op, value) in enumerate(where):
         way = it.column(column).to_node
-        if op in ("in", "within"):
+        if op == "meets":
+            bound[f"w{place}"] = sorted(value)
+        elif op in ("in", "within"):
             bound[f"w{place}"] = sorted(value if way is None else map(way, value))
         elif op not in _BARE:
             is_text = op in _OF_TEXT
@@ -417,6 +431,8 @@ def _found(it: Declaration, shape: Shape, place: Location, *, step: bool = False
             props[of].append(f"{by}: {value if f'{of}.{by}' == name else f'toString({value})'}")
         elif op == "in":
             parts.append(f"{name} {'=' if step and at == sets[0] else 'IN'} {value}")
+        elif op == "meets":
+            parts.append(f"any(each IN {name} WHERE each IN {value})")
         elif op == "within":
             parts.append(f"{value}[0] <= {name} AND {name} <= {value}[-1]")
         elif op in ("null", "known"):

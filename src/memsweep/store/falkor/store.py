@@ -7,10 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from typing import TypeVar
 
-from memsweep.model.columns import decoder
-from memsweep.model.memory import EmbeddingModel, Memory, MemoryDraft, NewMemory, Remembered, Stats, vector_bytes
-from memsweep.model.origin import UNKNOWN, Origin
-from memsweep.model.revision import MemoryText, stated_in
+from memsweep.model.memory import EmbeddingModel, Memory, Stats, vector_bytes
 from memsweep.model.search import (
     Candidates,
     FactWords,
@@ -25,63 +22,19 @@ from memsweep.store.falkor import (
     cypher,
     revision_cypher,
     searching,
-    superseding,
     superseding_cypher,
-    writing,
 )
 from memsweep.store.falkor.code import FalkorCodeFiles
 from memsweep.store.falkor.collector import FalkorChanges, FalkorReads, changing, rewrite
 from memsweep.store.falkor.keeper import FalkorKeeper
-from memsweep.store.falkor.memory_acts import FalkorMemoryActs
 from memsweep.store.falkor.overview import FalkorOverview
 from memsweep.store.falkor.rows import FalkorRows, queries_ahead, queries_of, viewed
 from memsweep.store.falkor.surveying import at_one_moment
-from memsweep.store.falkor.transaction import GraphHandle, Transaction
+from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet
-from memsweep.store.falkor.writing import about_same_text, add_names, logged
-from memsweep.store.journals import Origins, asked_for
 from memsweep.store.protocol import Store
-from memsweep.store.repeats import Repeat, say_again
 from memsweep.store.rows import Read, Show
-from memsweep.store.things.memories import MemoryRow
 from memsweep.store.views import WHOLE, memory_of
-
-
-def touch_existing(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime, origin: Origin) -> str | None:
-    """Mark a live memory with the same text in the same thread as seen, with what the new one adds to it."""
-    if (existing := _touched(tx, draft, digest, now)) is None:
-        return None
-    Repeat(FalkorMemoryActs(tx), existing, draft, digest, now).note(Origins(FalkorRows(tx)).key_of(origin))
-    return existing.id
-
-
-def add_to_existing(tx: Transaction, new: NewMemory) -> Remembered | None:
-    """The same, with what the caller named and stated beside it."""
-    if (existing := _touched(tx, new.draft, new.content_hash, new.now)) is None:
-        return None
-    repeat = Repeat(FalkorMemoryActs(tx), existing, new.draft, new.content_hash, new.now)
-    origin = Origins(FalkorRows(tx)).key_of(new.origin)
-    chunks = [key for (key,) in tx.ask(cypher.CHUNKS_OF_ID, id=existing.id)]
-    created, places = add_names(tx, new, new.explicit_mentions, stated_in(existing, chunks, len(new.chunks), origin))
-    superseding.supersede(tx, existing.key, new, origin)
-    repeat.note(origin, places)
-    return logged(tx, new, Remembered(existing.id, 0, len(created), duplicate_of=existing.id), created)
-
-
-def _touched(tx: Transaction, draft: MemoryDraft, digest: bytes, now: datetime) -> MemoryText | None:
-    """As it was before."""
-    found, *thread = tx.ask_all(*about_same_text(draft, digest))
-    if thread and not thread[0]:
-        return None
-    where = thread[0][0][0] if thread else None
-    rows: Iterable[MemoryRow] = map(decoder(MemoryRow, "node"), found)
-    row = next((row for row in rows if row.thread == where and row.text == draft.text), None)
-    if row is None:
-        return None
-    existing = say_again(FalkorRows(tx), row, draft, now)
-    tx.do(cypher.TOUCH_MENTIONED, [{"key": row.key, "at": to_micros(now)}])
-    return existing
-
 
 R = TypeVar("R")
 
@@ -97,11 +50,11 @@ class FalkorStore(Store):
     def __init__(self, workspace_id: str, graph: GraphHandle) -> None:
         self.workspace_id = workspace_id
         self._graph = graph
+        self.rows = FalkorRows(graph)
         self._vectors = VectorSet(graph)
         self._ranking = searching.WordRanking(graph)
         self.code = FalkorCodeFiles(graph, self._vectors)
         self.overview = FalkorOverview(graph)
-        self.rows = FalkorRows(graph)
         self.keeper = FalkorKeeper(workspace_id, graph, self._vectors)
 
     @contextmanager
@@ -129,22 +82,13 @@ class FalkorStore(Store):
         ((number,),) = self._graph.ask(cypher.REVISION)
         return f"{self._graph.name.rpartition(':')[2]}-{number}"
 
-    def touch_existing(
-        self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
-    ) -> str | None:
-        if not self._graph.ask(cypher.KNOWS_HASH, hash=content_hash.hex()):
-            return None
-        with self._graph.writing() as tx:
-            return touch_existing(tx, draft, content_hash, now, origin)
-
-    def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
+    @contextmanager
+    def writing(self, ahead: Iterable[Read] = ()) -> Iterator[FalkorRows]:
         asked, reads = self._vectors.ahead()
-        ahead = [*writing.about(new), *queries_ahead(self._graph, asked_for(new.origin)), *asked]
-        with self._graph.writing(ahead=ahead, reads=reads) as tx:
+        with self._graph.writing(ahead=[*queries_ahead(self._graph, ahead), *asked], reads=reads) as tx:
             followed = self._vectors.follow(tx)
-            done = add_to_existing(tx, new) or writing.add(tx, new, model)
+            yield FalkorRows(tx)
         self._vectors.leave(followed, tx.new_vectors)
-        return done
 
     def memory(self, memory_id: str) -> Memory | None:
         whole = queries_of(Show(WHOLE, (("id", "=", memory_id),)))

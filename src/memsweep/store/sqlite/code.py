@@ -15,8 +15,8 @@ from memsweep.model.code import (
     FileWrite,
     Listing,
     RunEnd,
-    are_one,
     other_case,
+    says_nothing,
     things_of,
 )
 from memsweep.model.contribution import Contribution, Unstated, settled
@@ -54,11 +54,11 @@ class SqliteCodeFiles(CodeFiles):
         new_id: NewId,
         origin: Origin = UNKNOWN,
     ) -> None:
-        from memsweep.store.sqlite.writing import claim_model
+        from memsweep.store.adding import claim_model
 
         at = to_micros(now)
         with self._pool.writing() as db:
-            claim_model(db, model)
+            claim_model(SqliteRows(db), model)
             refuse_doubles(db, root, files)
             key, names = ensure_root(SqliteRows(db), root).key, FileNames(db, at, new_id, files, origin)
             _settle(db, set().union(*[_write_file(db, key, file, names, at) for file in files]))
@@ -227,7 +227,7 @@ def _write_links(db: apsw.Connection, memory: int, links: Sequence[CodeLink], na
     rows = [
         (names.new_id("rel"), *keys, link.relation, name_key(link.relation), now, now, now, names.origin)
         for link, *keys in ends
-        if not are_one(link, *keys)
+        if not says_nothing(link, are_one=keys[0] == keys[1])
     ]
     wanted = {key for (key,) in db.executemany(sql.SEE_RELATION, rows)}
     note_if_any(

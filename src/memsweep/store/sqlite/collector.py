@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
@@ -13,23 +13,20 @@ import apsw
 
 from memsweep.errors import StoreBusy, StoreError
 from memsweep.model.likeness import WordGroups
-from memsweep.model.memory import NewMemory, StatedIn
 from memsweep.model.plan import Survey, SurveyedEntity, SurveyedMemory, SurveyedRelation, spoken_of
 from memsweep.model.reach import spanning, without_root
-from memsweep.model.revision import MemoryText, Piece, mentioned_by
-from memsweep.model.text import to_json
 from memsweep.store.changes import Changes, WorkspaceReads
 from memsweep.store.file import commit_marker, schema
 from memsweep.store.file.connect import Pool, one
 from memsweep.store.items import Items, reads_edges, reads_entities, reads_unmentioned_only
 from memsweep.store.journals import Revisions
+from memsweep.store.memory_acts import MemoryActRows, PlacedMention
 from memsweep.store.refusals import too_slow
-from memsweep.store.sqlite import graph_sql, revision_sql, search_sql, sql, superseding_sql, writing
+from memsweep.store.sqlite import graph_sql, search_sql, superseding_sql
+from memsweep.store.sqlite.memory_act_sql import ADD_MENTION_AT
 from memsweep.store.sqlite.rows import SqliteRows, as_list
 from memsweep.store.sqlite.searching import count_of
 from memsweep.store.sqlite.vectors import VectorIndex
-from memsweep.store.sqlite.writing import SqliteMemoryActs
-from memsweep.store.texts import Texts
 from memsweep.store.trash import Clash, Clashes, SameText, Trash
 from memsweep.store.words import any_of, having, words_of
 
@@ -72,51 +69,15 @@ class SqliteRevisions(Revisions):
             self._db.execute(_MERGE_SEGMENT_WORDS)
 
 
-class SqliteTexts(Texts):
-    """Implements `memsweep.store.texts.Texts`."""
+class SqliteMemoryActs(MemoryActRows):
+    """Implements `memsweep.store.memory_acts.MemoryActRows`."""
 
     def __init__(self, db: apsw.Connection) -> None:
         super().__init__(SqliteRows(db))
         self._db = db
 
-    def pieces(self, memories: Collection[int]) -> dict[int, list[Piece]]:
-        rows: list[Any] = self._db.execute(revision_sql.PIECES, {"keys": as_list(memories)}).fetchall()
-        found: dict[int, list[Piece]] = {key: [] for key in memories}
-        for memory, uid, text, start, first, last, vector, *rest, mentions, key in rows:
-            mentioned = mentioned_by(json.loads(mentions))
-            piece = Piece._make((uid, text, start, first, last, vector or b"", *rest, *mentioned, key, ()))
-            found[memory].append(piece)
-        return found
-
-    def write(self, memory: MemoryText, pieces: Sequence[Piece] | None) -> list[int]:
-        self.change_text(memory)
-        if pieces is None:
-            return []
-        places = writing.placed(self._db, memory.key, memory.thread, pieces)
-        self._drop_chunks(memory.key)
-        return self.add_chunks(memory, pieces, places)
-
-    def name(self, memory: int, chunks: Mapping[int, str], new: NewMemory, origin: int | None) -> list[str]:
-        carrier = StatedIn(memory, list(chunks), origin)
-        return writing.add_names(self._db, new, new.mentions, carrier)[0]
-
-    def _drop_chunks(self, memory: int) -> None:
-        before = {key for (key,) in self._db.execute(revision_sql.CHUNKS_BEFORE, (memory,))}
-        for statement in (
-            revision_sql.UNINDEX,
-            revision_sql.DROP_VECTORS,
-            revision_sql.DROP_MENTIONS,
-            revision_sql.DROP_CHUNKS,
-        ):
-            self._db.execute(statement, (memory,))
-        rows: list[Any] = self._db.execute(revision_sql.NAMES_SEEN_IN, {"keys": as_list(before)}).fetchall()
-        for key, name, evidence, chunks in rows:
-            left = [chunk for chunk in json.loads(chunks) if chunk not in before]
-            if left:
-                seen = {"key": key, "name": name, "evidence": evidence, "chunks": to_json(left)}
-                self._db.execute(sql.SET_NAME_SEEN, seen)
-            else:
-                self._db.execute(sql.DROP_NAME_SEEN, (key,))
+    def add_mentions_at(self, mentions: Iterable[PlacedMention]) -> None:
+        self._db.executemany(ADD_MENTION_AT, [each._asdict() for each in mentions])
 
 
 class SqliteReads(WorkspaceReads):
@@ -126,7 +87,6 @@ class SqliteReads(WorkspaceReads):
         super().__init__(SqliteRows(db))
         self._db = db
         self.items = SqliteItems(db)
-        self.texts = SqliteTexts(db)
 
     def matches(self, window: int, query: str, count: int) -> dict[int, float]:
         return _stash_matches(self._db, window, query, count)
@@ -139,7 +99,6 @@ class SqliteChanges(Changes):
         super().__init__(SqliteRows(db))
         self._db = db
         self.items = SqliteItems(db)
-        self.texts = SqliteTexts(db)
         self.trash = SqliteTrash(db)
         self.acts = SqliteMemoryActs(db)
         self.revisions = SqliteRevisions(db)

@@ -6,26 +6,6 @@ from memsweep.store.words import INSIDE
 
 FIELDS = "origin.door, origin.client, origin.client_version, origin.session, origin.tool, origin.tier"
 
-# A name that is not an entity's may be the old name of one.
-# One that is spelled exactly so, beside another that differs in case alone, comes first; any such one, last.
-FIND_TYPED = """
-    select id from live_entity where name_key = ?3 and type_key = ?2
-    union all
-    select id from live_entity where name_key = ?1 and type_key = ?2
-    union all
-    select live_entity.id from alias join live_entity on live_entity.id = alias.entity
-    where alias.name_key = ?1 and alias.type_key = ?2 limit 1"""
-FIND_NAMED = """
-    select id from (select 0 as rank, * from live_entity where name_key = ?2
-                    union all
-                    select 1, * from live_entity where name_key = ?1
-                    union all
-                    select 2, live_entity.* from alias join live_entity on live_entity.id = alias.entity
-                    where alias.name_key = ?1
-                    union all
-                    select 3, * from live_entity
-                    where name_key > char(31) || ?1 || char(31) and name_key < char(31) || ?1 || ' ')
-    order by rank, handed_in desc, pinned desc, last_seen desc, id limit 1"""
 
 # As `memsweep.model.contribution.stands_alone` has it.
 BY_ITSELF = """

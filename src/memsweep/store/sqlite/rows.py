@@ -14,7 +14,7 @@ import apsw
 from memsweep.model.columns import Bin, Convert, Declaration, declared, decoder, encoded, encoders
 from memsweep.store.file.connect import SUSPECTS, one
 from memsweep.store.file.schema import GET_META, SET_META
-from memsweep.store.rows import Find, Read, RowReads, Shape, Show, SumsBy, Tally, Values, Where, shape_of
+from memsweep.store.rows import Find, Read, RowReads, Shape, Show, SumsBy, Tally, ThreadEnds, Values, Where, shape_of
 from memsweep.store.sqlite.beside_sql import BESIDE, Beside
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ _OPS = {
     "has": "instr({}, ?)",
     "lacks": "not instr({}, ?)",
     "begins": "instr({}, ?) = 1",
+    "meets": "exists (select 1 from json_each({}) as each where each.value in (select value from json_each(?)))",
     "null": "is null",
     "known": "is not null",
 }
@@ -46,6 +47,9 @@ _JOINS = {
 }
 """What a memory refers to."""
 _FORMS = {"": "{}", "kept": "{}", "beginning": "substr({}, 1, {})", "length": "length({})"}
+_THREAD_ENDS = f"""
+    select uid, id, (select max(stream_position) from chunk where stream = thread.id) from thread
+    where uid in {_KEYS}"""
 _BINS = {"live": "trash is null", "trash": "trash is not null"}
 
 
@@ -61,7 +65,7 @@ class PoolRows(RowReads):
         self._pool = pool
 
     def ask(self, *reads: Read) -> list[list[Any]]:
-        with self._pool.reading() as db:
+        with self._pool.reading() if reads[1:] else self._pool.connection() as db:
             return SqliteRows(db).ask(*reads)
 
     def find(self, row: type[R], *where: Where, bin: Bin = "live") -> list[R]:
@@ -97,6 +101,8 @@ class SqliteRows:
             if not read.by:
                 return self._db.execute(_totals(read), _bound(declared(read.row)[0], read.where)).fetchall()
             return self._db.execute(_totals(read), () if read.keys is None else (as_list(read.keys),)).fetchall()
+        if isinstance(read, ThreadEnds):
+            return self._db.execute(_THREAD_ENDS, (as_list(read.ids),)).fetchall() if read.ids else []
         if _is_empty(read.where):
             return []
         bound = _bound(declared(read.row)[0], read.where)
@@ -193,7 +199,7 @@ class SqliteRows:
             self._with(beside.enter, by_receipt[None])
         self._with(beside.moved, receipts)
 
-    def free(self, row: type[Any], *where: Where, bin: Bin = "any") -> None:
+    def free(self, row: type[Any], *where: Where, bin: Bin = "any", wiped: bool = True) -> None:
         if _is_empty(where):
             return
         it = declared(row)[0]
@@ -209,7 +215,7 @@ class SqliteRows:
                 self._with(statement, keys)
             where, bin = (("key", "in", keys),), "any"
         self._db.execute(f"delete from {it.table}{_conditions(it, shape_of(where), bin)}", _bound(it, where))
-        for statement in beside.afterwards if beside else ():
+        for statement in beside.afterwards if beside and wiped else ():
             self._db.execute(statement)
 
     def _with(self, statement: str, keys: Collection[int]) -> None:
@@ -219,7 +225,7 @@ class SqliteRows:
 
 def _is_empty(where: Sequence[Where]) -> bool:
     """Return whether nothing can meet a condition, which saves the statement."""
-    return any(op in ("in", "within") and not value for _, op, value in where)
+    return any(not value and op in ("in", "within", "meets") for _, op, value in where)
 
 
 def _class(rows: Sequence[Any]) -> Any:
@@ -227,18 +233,30 @@ def _class(rows: Sequence[Any]) -> Any:
 
 
 def _bound(it: Declaration | View, where: Sequence[Where]) -> tuple[Any, ...]:
-    bound = []
-    for column, op, value in where:
-        way = it.column(column).to_file
-        if op == "in":
-            is_blob = it.column(column).sql == "blob"
-            bound.append(json.dumps(sorted(each.hex() for each in value) if is_blob else sorted(value)))
-        elif op == "within":
+    bound: list[Any] = []
+    for way, (_, op, value) in zip(_ways(it, shape_of(where)), where, strict=True):
+        if op == "within":
             bound += [value[0], value[-1]]
         elif op not in _BARE:
-            is_text = op in _OF_TEXT
-            bound.append(value if way is None or value is None or is_text else way(value))
+            bound.append(value if way is None or value is None else way(value))
     return tuple(bound)
+
+
+@cache
+def _ways(it: Declaration | View, shape: Shape) -> list[Convert | None]:
+    """Return how the value of each condition becomes what a statement is bound to."""
+    ways: list[Convert | None] = []
+    for name, op in shape:
+        column = it.column(name)
+        if op in ("in", "meets"):
+            ways.append(_hex_list if op == "in" and column.sql == "blob" else as_list)
+        else:
+            ways.append(None if op in _OF_TEXT else column.to_file)
+    return ways
+
+
+def _hex_list(values: Iterable[bytes]) -> str:
+    return json.dumps(sorted(value.hex() for value in values))
 
 
 def _conditions(it: Declaration, shape: Shape, bin: Bin = "any", near: Bin = "any") -> str:
@@ -253,7 +271,7 @@ def _conditions(it: Declaration, shape: Shape, bin: Bin = "any", near: Bin = "an
         if near != "any" and (to := it.target(column)) is not None:
             said = f"in (select id from {to.table} where id {said} and {_BINS[near]})"
         name = _name(it, column)
-        parts.append(f"{said.format(name)}" if op in _OF_TEXT else f"{name} {said}")
+        parts.append(f"{said.format(name)}" if op in _OF_TEXT or op == "meets" else f"{name} {said}")
     if bin != "any" and it.bins:
         parts.append(f"{it.table}.{_BINS[bin]}")
     elif bin != "any" and it.ends:
@@ -310,7 +328,8 @@ def _totals(read: SumsBy) -> str:
 def _insert(row: Any, beside: str, clash: str) -> tuple[str, Callable[[Any], Sequence[Any]]]:
     it, names = declared(row)
     given = [name for name in names if name != it.numbered_by]
-    pick = itemgetter(*(names.index(name) for name in given))
+    first, *others = (names.index(name) for name in given)
+    pick = itemgetter(first, *others) if others else itemgetter(slice(first, first + 1))
     ways: list[tuple[int, Convert]] = encoders(it, tuple(given), "file")
     into = f"insert {f'or {clash} ' * bool(clash)}into {it.table} ({', '.join(map(it.in_file, given))})"
     marks = ", ".join(f"?{place + 1}" for place in range(len(given)))

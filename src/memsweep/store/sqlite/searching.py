@@ -23,8 +23,9 @@ from memsweep.model.search import (
 )
 from memsweep.model.text import to_json
 from memsweep.model.times import to_micros
+from memsweep.model.workspace import model_from
 from memsweep.store.file.connect import BUSY_SECONDS, immediate, one
-from memsweep.store.file.meta import read_model
+from memsweep.store.file.schema import GET_META
 from memsweep.store.refusals import other_query_model
 from memsweep.store.sqlite import graph_sql, search_sql, sql, superseding_sql
 from memsweep.store.sqlite.search_sql import as_numbers
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
 
 def check_dimension(db: apsw.Connection, dimension: int) -> None:
     """A query was embedded before this snapshot was taken: the workspace may have changed its model in between."""
-    known = read_model(db)
+    known = model_from(one(db, GET_META, ("model",)))
     if known is not None and known.dimension != dimension:
         raise other_query_model(known)
 

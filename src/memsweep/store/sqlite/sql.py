@@ -2,29 +2,10 @@
 
 from __future__ import annotations
 
-from memsweep.store.sqlite.superseding_sql import NOT_SUPERSEDED
-from memsweep.store.things.memories import MEMORY
-
 FACT = "weight, last_seen, evidence, handed_in, created_at, valid_at, invalid_at"
 """What changes of a relation, as a fact's state has it."""
 # meta
 
-# remembering
-KNOWS_HASH = "select 1 from memory where content_hash = ? and trash is null"
-FIND_SAME_TEXT = f"""
-    select {", ".join(f"memory.{MEMORY.in_file(name)}" for name in MEMORY.columns)}
-    from memory left join thread on thread.id = memory.thread
-    where content_hash = :hash and trash is null and stale = 0 and source <> :code_source
-      and thread.uid is :thread and memory.text = :text and {NOT_SUPERSEDED}
-    limit 1"""
-ADD_THREAD = "insert into thread (uid) values (?)"
-THREAD_ID = "select id from thread where uid = ?"
-ADD_TAG = "insert into memory_tag (tag, memory) values (?, ?) on conflict do nothing"
-CHUNK_KEYS = """
-    select chunk.id from chunk join memory on memory.id = chunk.memory
-    where memory.uid = ? and chunk.trash is null order by position"""
-LAST_POSITION = "select max(stream_position) from chunk where stream = ?"
-IS_TAKEN = "select 1 from chunk where stream = ? and stream_position = ? and memory is not ?"
 ADD_CHUNK = """
     insert into chunk (uid, memory, position, text, start, first_line, last_line, hash, stream, stream_position)
     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
@@ -40,52 +21,8 @@ FIND_ENTITY = """
         (select id from entity where name_key = ?1 and type_key = ?2 and trash is null),
         (select id from entity
          where id = (select entity from alias where name_key = ?1 and type_key = ?2) and trash is null))"""
-ENTITIES_NAMED = "select handed_in, -id from entity where name_key = ? and trash is null"
-ENTITIES_ALSO_NAMED = """
-    select handed_in, -id from entity where id in (select entity from alias where name_key = ?) and trash is null"""
 ANY_ALIAS = "select exists (select 1 from alias)"
-ADD_ENTITY = """
-    insert into entity (uid, name, name_key, type, type_key, confidence, handed_in, created_at, last_seen, origin)
-    values (:uid, :name, :key, :type, :type_key, :confidence, :handed_in, :now, :now, :origin)"""
-# What two origins have handed in is neither's alone.
-TOUCH_ENTITY = """
-    update entity set last_seen = max(last_seen, :now), handed_in = max(handed_in, :handed_in), version = version + 1,
-        origin = case when :handed_in and origin is not :origin then 0 else origin end
-    where id = :id"""
 ADD_MENTION = "insert into mention (chunk, entity, origin) values (?, ?, ?) on conflict do nothing"
-# The chunk may be in the trash by now, and its mention is where it is.
-ADD_EARLIER_MENTION = """
-    insert into mention (chunk, entity, trash) select id, ?, trash from chunk where id = ? on conflict do nothing"""
-ADD_RELATION = """
-    insert into relation (uid, subject, object, relation, relation_key, weight, handed_in, created_at, last_seen,
-                          valid_at, origin)
-    values (:uid, :subject, :object, :relation, :key, :weight, 0, :now, :now, :now, :origin)"""
-GET_RELATION = f"""
-    select id, {FACT} from live_relation
-    where subject = ? and relation_key = ? and object = ? and invalid_at is null"""
-# Relations both ends of which one of these chunks mentions.
-MENTIONED_RELATIONS = """
-    select distinct live_relation.id, chunk.text, subject.name, relation, object.name, live_relation.weight,
-           live_relation.last_seen, live_relation.evidence, live_relation.handed_in, live_relation.created_at,
-           live_relation.valid_at, live_relation.invalid_at
-    from json_each(?) as wanted
-    join chunk on chunk.id = wanted.value
-    join live_mention as one on one.chunk = chunk.id
-    join live_relation on live_relation.subject = one.entity and live_relation.invalid_at is null
-    join live_mention as other on other.chunk = chunk.id and other.entity = live_relation.object
-    join live_entity as subject on subject.id = live_relation.subject
-    join live_entity as object on object.id = live_relation.object
-    order by live_relation.id"""
-TOUCH_MENTIONED = """
-    update entity set last_seen = max(last_seen, ?), version = version + 1
-    where trash is null and id in (
-        select entity from mention join chunk on chunk.id = mention.chunk
-        where chunk.memory = ? and chunk.trash is null and mention.trash is null)"""
-GET_NAME_SEEN = "select evidence, chunks from name_seen where name_key = ?"
-SET_NAME_SEEN = """
-    insert into name_seen (name_key, name, evidence, chunks) values (:key, :name, :evidence, :chunks)
-    on conflict (name_key) do update set evidence = excluded.evidence, chunks = excluded.chunks"""
-DROP_NAME_SEEN = "delete from name_seen where name_key = ?"
 
 # reading
 COUNT_CHUNKS_OF = "select count(*) from chunk where memory = ? and trash is null"

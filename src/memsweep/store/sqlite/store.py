@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from memsweep.model.origin import UNKNOWN, Origin
 from memsweep.model.times import moment_or_none
-from memsweep.store.file import commit_marker, meta
+from memsweep.model.workspace import model_from
+from memsweep.store.file import commit_marker
 from memsweep.store.file.connect import Pool, one, row
-from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
+from memsweep.store.file.schema import GET_META, WORKSPACE_MIGRATIONS
 from memsweep.store.protocol import Store
-from memsweep.store.refusals import tombstoned_text
 from memsweep.store.sqlite import registry_sql, revision_sql, searching, sql, superseding_sql
 from memsweep.store.sqlite.searching import WordQuery
 from memsweep.store.sqlite.vectors import VectorIndex
@@ -23,7 +22,7 @@ from memsweep.store.sqlite.vectors import VectorIndex
 if TYPE_CHECKING:
     import apsw
 
-    from memsweep.model.memory import Memory, MemoryDraft, NewMemory, Remembered, Stats
+    from memsweep.model.memory import Memory, Stats
     from memsweep.model.search import (
         Candidates,
         FactWords,
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
     from memsweep.store.sqlite.code import SqliteCodeFiles
     from memsweep.store.sqlite.keeper import SqliteKeeper
     from memsweep.store.sqlite.overview import SqliteOverview
-    from memsweep.store.sqlite.rows import PoolRows
+    from memsweep.store.sqlite.rows import PoolRows, SqliteRows
 
 
 R = TypeVar("R")
@@ -103,7 +102,7 @@ class SqliteStore(Store):
 
     def model(self) -> EmbeddingModel | None:
         with self._pool.connection() as db:
-            return meta.read_model(db)
+            return model_from(one(db, GET_META, ("model",)))
 
     def change_number(self) -> str:
         with self._pool.connection() as db:
@@ -116,29 +115,12 @@ class SqliteStore(Store):
     def _revision(self, db: apsw.Connection) -> str:
         return f"{self.path.name}.{one(db, registry_sql.REVISION)}"
 
-    def touch_existing(
-        self, draft: MemoryDraft, content_hash: bytes, now: datetime, origin: Origin = UNKNOWN
-    ) -> str | None:
-        from memsweep.store.sqlite import writing
-
-        with self._pool.connection() as db:
-            if not writing.knows_hash(db, content_hash):
-                return None
-        with self._pool.writing() as db:
-            return writing.touch_existing(db, draft, content_hash, now, origin)
-
-    def add(self, new: NewMemory, model: EmbeddingModel) -> Remembered:
-        from memsweep.store.sqlite import writing
+    @contextmanager
+    def writing(self, ahead: Iterable[Read] = ()) -> Iterator[SqliteRows]:
         from memsweep.store.sqlite.rows import SqliteRows
-        from memsweep.store.texts import tombstoned
 
         with self._pool.writing() as db:
-            if (known := writing.add_to_existing(db, new)) is not None:
-                return known
-            if tombstoned(SqliteRows(db), new.draft.said):
-                raise tombstoned_text()
-            writing.claim_model(db, model)
-            return writing.add_memory(db, new)
+            yield SqliteRows(db)
 
     def memory(self, memory_id: str) -> Memory | None:
         from memsweep.store.rows import Show
@@ -165,7 +147,7 @@ class SqliteStore(Store):
 
         with self._pool.reading() as db:
             memories, chunks, entities, relations, stale, oldest, newest = row(db, sql.COUNTS)
-            model = meta.read_model(db)
+            model = model_from(one(db, GET_META, ("model",)))
         side_files = (self.path.with_name(self.path.name + end) for end in ("", "-wal"))
         return Stats(
             workspace_id=self.workspace_id,

@@ -3,15 +3,6 @@
 from __future__ import annotations
 
 ANY_LINKS = "select exists (select 1 from supersession)"
-TO_SUPERSEDE = """
-    select uid, id, source from memory where trash is null and uid in (select value from json_each(?))"""
-LINKS_AROUND = """
-    select old, new, origins from supersession
-    where new in (select value from json_each(:older)) or old = :memory or new = :memory
-       or new in (select above.new from supersession as above where above.old = :memory)"""
-ADD_LINK = """
-    insert into supersession (old, new, at, origins) values (?, ?, ?, ?)
-    on conflict (old, new) do update set origins = excluded.origins"""
 OLDER = """
     select memory.uid, at from supersession join memory on memory.id = old and trash is null
     where new = ? order by old desc"""

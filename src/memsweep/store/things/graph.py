@@ -72,7 +72,7 @@ class RelationSource(NamedTuple):
 class NameSeen(NamedTuple):
     """A name that is only counted yet."""
 
-    name_key: Annotated[str, c.WORD]
+    name_key: Annotated[str, c.WORD.but(found_by="name_key")]
     name: Annotated[str, c.WORD]
     evidence: Annotated[int, c.NUMBER.but(remedy=f.drop)]
     chunks: Annotated[list[int], c.NUMBERS.but(remedy=f.drop)]
