@@ -420,7 +420,7 @@ class Naming:
 
     def write(self, by: StatedIn) -> set[Place]:
         """Write all of it, with the memory as the source of the facts; where the explicit ones are mentioned."""
-        self._names.write()
+        self._names.write(("explicit", "last_seen", "origin", "version"))
         self._facts.write(by.memory)
         sources = [RelationSource(fact.row.key, by.memory) for fact in self._stated]
         self._rows.put(sources, replace=False, live=("memory", "relation"))

@@ -122,9 +122,9 @@ class Names:
         self._new.append(made)
         return made
 
-    def write(self) -> None:
-        """Write those that are new, which get their keys, and those that were changed."""
-        keep(self._rows, EntityRow, [*self._new, *self._by_key.values()], SEEN)
+    def write(self, columns: tuple[str, ...] = SEEN) -> None:
+        """Write those that are new, which get their keys, and these columns of those that were changed."""
+        keep(self._rows, EntityRow, [*self._new, *self._by_key.values()], columns)
 
 
 class Facts:
