@@ -230,8 +230,7 @@ def double(memory: Memory, repo: Path) -> tuple[str, str]:
     roots = store.code.roots
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(store.code), "roots", lambda self: [])
-        patch.setattr("memsweep.store.sqlite.code.refuse_doubles", lambda *_: None)
-        patch.setattr("memsweep.store.falkor.code._refuse_doubles", lambda *_: None)
+        patch.setattr("memsweep.store.code_files.FileWrites._refuse_doubles", lambda *_: None)
         memory.code.index(repo)
     assert len(roots()) == 2
     (outer,) = (uid for uid, _ in memories(memory)[f"{repo}/sub/heron.py"] if uid != inner)

@@ -18,7 +18,7 @@ from memsweep.store.rows import Values
 from memsweep.store.things.graph import MentionLink, RelationRow, RelationSource
 from tests.support.engines import Home
 
-MODULES = ("cypher", "code_cypher", "surveying", "collector", "graph_cypher", "care_cypher",
+MODULES = ("cypher", "surveying", "collector", "graph_cypher", "care_cypher",
            "superseding_cypher", "memory_act_cypher", "overview")  # fmt: skip
 LABELS = {"label": "Memory", "memory": "Memory", "chunk": "Chunk", "entity": "Entity", "relation": "RELATED_TO",
           "kind": "RELATED_TO", "subject": "Entity", "object": "Entity", "begin": "Entity",

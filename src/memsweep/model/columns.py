@@ -104,6 +104,8 @@ class Declaration:
     known_by: tuple[str, ...] = ("ref",)
     """The properties that a node is found by, where that is not its key."""
     together: tuple[f.Together, ...] = ()
+    kept_with: bool = False
+    """A graph keeps it at the node of another thing, which has its key."""
 
     __eq__, __hash__ = object.__eq__, object.__hash__
 

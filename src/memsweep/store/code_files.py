@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from memsweep.model.code import (
     LISTED,
+    CodeLink,
     CodeRoot,
     CodeTotals,
     FileChunk,
@@ -19,17 +21,32 @@ from memsweep.model.code import (
     Listing,
     RunEnd,
     code_roots,
+    other_case,
+    other_places,
+    says_nothing,
+    things_of,
 )
+from memsweep.model.columns import part
+from memsweep.model.contribution import Contribution, Unstated, settled
+from memsweep.model.memory import CODE_SOURCE, NamedThing
 from memsweep.model.origin import UNKNOWN, Origin
+from memsweep.model.text import case_key, name_key, spelled
 from memsweep.model.times import to_micros
 from memsweep.model.workspace import EmbeddingModel
+from memsweep.store.adding import claim_model
+from memsweep.store.audit_rows import log
+from memsweep.store.facts import OwnedMention
+from memsweep.store.journals import Origins, note_if_any
+from memsweep.store.names import Facts, Handled, Names, read_of_facts, reads_of_names
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.rows import Find, RowReads, Rows, Show, Tally
+from memsweep.store.rows import Find, RowReads, Rows, Show, Tally, Values, Where
 from memsweep.store.texts import tombstoned
 from memsweep.store.things.code import CodeFileRow, CodeRootRow, CodeScopeRow, CodeSkipRow
-from memsweep.store.things.memories import MemoryRow
+from memsweep.store.things.graph import RELATION, MentionLink, RelationRow, RelationSource
+from memsweep.store.things.memories import CHUNK, MEMORY, ChunkRow, MemoryRow, VectorRow
 from memsweep.store.views import COUNTED_FILES, HASHES, KNOWN_FILES, VERIFIED
 
+NewId = Callable[[str], str]
 Refer = Callable[[CodeRootRow], Any]
 """What the files of a root refer to it by: its number in a file, its path in a graph."""
 
@@ -85,20 +102,31 @@ class CodeFiles:
         return CodeTotals({row[0]: row[1] for row in sorted(rows)}, lines, functions, classes, sum(n for _, n in stale))
 
     @abstractmethod
+    def _writing(self) -> AbstractContextManager[Rows]:
+        """Open a transaction that may bring vectors and drop some."""
+
     def write(
         self,
         root: str,
         files: Sequence[FileWrite],
         model: EmbeddingModel,
         now: datetime,
-        new_id: Callable[[str], str],
+        new_id: NewId,
         origin: Origin = UNKNOWN,
     ) -> None:
-        """Files in their new form, each of them whole."""
+        """Write files in their new form, each of them whole."""
+        with self._writing() as rows:
+            claim_model(rows, model)
+            FileWrites(
+                rows, root, files, self._refer, IndexedBy(to_micros(now), new_id, Origins(rows).key_of(origin))
+            ).write()
 
-    @abstractmethod
     def end_run(self, run: RunEnd, now: datetime) -> None:
-        """Staleness and verification of a complete run, all at once."""
+        """Write staleness and verification of a complete run, all at once."""
+        with self._writing() as rows:
+            RunWrites(rows, run, now, self._refer).write()
+            if (event := run.event(now)) is not None:
+                log(rows, event)
 
 
 def _known(memory_id: str, row: dict[str, Any], stale: bool) -> KnownFile:
@@ -206,6 +234,7 @@ def _seen(file: dict[str, Any]) -> int | None:
 class StoredChunk(NamedTuple):
     """A piece of a file, as it is stored."""
 
+    memory: int
     key: int
     hash: bytes
     text: str
@@ -219,7 +248,10 @@ class StoredChunk(NamedTuple):
     def is_still(self, chunk: FileChunk, position: int) -> bool:
         """Return whether it needs no change. Other blank lines around a piece change it; the hash ignores them."""
         after = (chunk.text, chunk.words, chunk.symbol, chunk.kind, chunk.first_line, chunk.last_line, position)
-        return self[2:] == after
+        return self[3:] == after
+
+
+part(StoredChunk, CHUNK, kind="symbol_kind")
 
 
 class ChunkChanges(NamedTuple):
@@ -246,3 +278,346 @@ def compare_chunks(before: Sequence[StoredChunk], chunks: Sequence[FileChunk]) -
         else:
             new[position] = same[chunk.hash] if chunk.vector is None else None
     return ChunkChanges(kept, new, [old for rest in waiting.values() for old in rest])
+
+
+class IndexedBy(NamedTuple):
+    """The moment at which files were seen, what gives out ids, and the key of who indexes them."""
+
+    at: int
+    new_id: NewId
+    origin: int | None
+
+
+class _StatedFact(NamedTuple):
+    """A fact that a file states no more: what decides whether it stays."""
+
+    key: int
+    explicit: bool
+    trash: int | None
+
+
+part(_StatedFact, RELATION)
+_PLACED = ("position", "first_line", "last_line", "symbol", "symbol_kind", "stream", "stream_position")
+_TEXT_OF = ("text", "content_hash", "updated_at", "last_seen_at", "origin")
+_UNSAID = {name: column.nothing for name, column in MEMORY.columns.items() if column.settable}
+"""What callers would set, where nobody said anything."""
+
+
+class FileWrites:
+    """Files in their new form: what they were is read, what changes is decided, then all of it is written.
+
+    Chunks that did not change keep their rows. What no live file states any more goes to the trash with those that did,
+    or is gone.
+    """
+
+    def __init__(self, rows: Rows, root: str, files: Sequence[FileWrite], refer: Refer, seen: IndexedBy) -> None:
+        self._rows, self._files, self._refer, self._seen = rows, files, refer, seen
+        roots = rows.find(CodeRootRow)
+        ids = [file.memory_id for file in files]
+        (found,) = rows.ask(Values(MemoryRow, ("id", "key", "trash"), (("id", "in", ids),), "any"))
+        self._keys: dict[str, int] = {uid: key for uid, key, trash in found if trash is None}
+        gone = {uid for uid, _, trash in found if trash is not None}
+        if away := next((file.path for file in files if file.memory_id in gone), ""):
+            raise file_removed_meanwhile(away)
+        self._new = [file for file in files if file.memory_id not in self._keys]
+        self._refuse_doubles(root, roots)
+        self._root = refer(ensure_root(rows, root))
+        self._read_before()
+        self._names = CodeNames(rows, files, seen)
+        self._facts = self._known_facts()
+        self._stated = [self._state(file.links) for file in files]
+        self._settled = self._settle()
+
+    def _refuse_doubles(self, root: str, roots: Sequence[CodeRootRow]) -> None:
+        """A file that is new to this root may have become another root's since it was looked for."""
+        places: dict[str, set[str]] = defaultdict(set)
+        for file in self._new:
+            for other, path in other_places(root, file.path, [each.path for each in roots]):
+                places[other].add(path)
+        reads = [
+            Values(CodeFileRow, ("key", "path"), (("root", "=", self._refer(each)), ("path", "in", places[each.path])))
+            for each in roots
+            if each.path in places
+        ]
+        there: dict[int, str] = {key: path for found in self._rows.ask(*reads) for key, path in found}
+        if there:
+            (live,) = self._rows.ask(Values(MemoryRow, ("key",), (("key", "in", there),)))
+            for (key,) in live:
+                raise file_removed_meanwhile(there[key])
+
+    def _read_before(self) -> None:
+        keys = self._keys.values()
+        chunks, mentions, stated = self._rows.ask(
+            Find(StoredChunk, (("memory", "in", keys),), order=("position", "key")),
+            Values(
+                MentionLink, ("chunk.memory", "chunk", "entity"), (("chunk.memory", "in", keys),), "any", near="live"
+            ),
+            Values(RelationSource, ("memory", "relation"), (("memory", "in", keys),), "any", near="live"),
+        )
+        self._chunks: dict[int, list[StoredChunk]] = defaultdict(list)
+        for chunk in chunks:
+            self._chunks[chunk.memory].append(chunk)
+        self._mentions: dict[int, set[tuple[int, int]]] = defaultdict(set)
+        for memory, chunk, entity in mentions:
+            self._mentions[memory].add((chunk, entity))
+        self._stated_before: dict[int, set[int]] = defaultdict(set)
+        for memory, relation in stated:
+            self._stated_before[memory].add(relation)
+
+    def _known_facts(self) -> Facts:
+        links = [link for file in self._files for link in file.links]
+        ends = ({self._names[link.subject] for link in links}, {self._names[link.object] for link in links})
+        subjects, objects = ({each for each in some if not each.is_new} for some in ends)
+        kinds = {name_key(link.relation) for link in links}
+        found = self._rows.ask(read_of_facts(subjects, kinds, objects))[0] if subjects and objects else ()
+        return Facts(self._rows, self._names.names, found)
+
+    def _state(self, links: Sequence[CodeLink]) -> list[Handled]:
+        """Return the facts that a file states, each once."""
+        stated: dict[Handled, None] = {}
+        at, new_id, origin = self._seen
+        for link in links:
+            subject, target = self._names[link.subject], self._names[link.object]
+            if says_nothing(link, are_one=subject is target):
+                continue
+            place = subject, name_key(link.relation), target
+            known = self._facts.known.get(place)
+            if known is None:
+                known = self._facts.add(place, new_id("rel"), link.relation, at, origin)
+            elif known.row.last_seen < at or known.row.weight != 1.0:
+                known.touch(last_seen=max(known.row.last_seen, at), weight=1.0)
+            stated[known] = None
+        return [*stated]
+
+    def _settle(self) -> tuple[set[int], dict[int, int]]:
+        """Decide about the facts that a file states no more: those that go, and those that go to a trash."""
+        without, within = set[tuple[int, int]](), set[int]()
+        for file, stated in zip(self._files, self._stated, strict=True):
+            now = {fact.row.key for fact in stated if not fact.is_new}
+            if (memory := self._keys.get(file.memory_id)) is None:
+                within |= now
+                continue
+            without |= {(relation, memory) for relation in self._stated_before[memory] - now}
+            within |= now - self._stated_before[memory]
+        self._dropped = sorted(without)
+        asked = {relation for relation, _ in without}
+        if not asked:
+            return set(), {}
+        facts, sources = self._rows.ask(
+            Find(_StatedFact, (("key", "in", asked),), "any"),
+            Values(RelationSource, ("relation", "memory", "memory.trash"), (("relation", "in", asked),), "any"),
+        )
+        holders: dict[int, list[int | None]] = defaultdict(list)
+        for relation, memory, trash in sources:
+            if (relation, memory) not in without:
+                holders[relation].append(trash)
+        for relation in within & asked:
+            holders[relation].append(None)
+        return settled(Unstated(each.key, each.explicit, each.trash, tuple(holders[each.key])) for each in facts)
+
+    def write(self) -> None:
+        rows, (at, _, origin) = self._rows, self._seen
+        self._write_memories()
+        rows.drop(CodeSkipRow, [(self._root, file.path) for file in self._files])
+        taken = [Listing(*file.taken_from, file.language) for file in self._files if file.taken_from is not None]
+        if taken:
+            keep_listed(rows, taken, self._refer)
+        places = self._write_chunks()
+        self._names.names.write()
+        self._facts.write()
+        memories = [self._keys[file.memory_id] for file in self._files]
+        acts = [
+            Contribution(fact.row.key, "see", at, value=1.0, origin=origin, memory=memory)
+            for memory, stated in zip(memories, self._stated, strict=True)
+            for fact in stated
+            if not fact.is_new  # it has nothing else
+        ]
+        note_if_any(rows, acts)
+        have = {pair for pairs in self._mentions.values() for pair in pairs}
+        wanted = {
+            (chunks[symbol.chunk], self._names[symbol.thing].row.key)
+            for file, chunks in zip(self._files, places, strict=True)
+            for symbol in file.symbols
+        }
+        rows.drop(MentionLink, sorted(have - wanted))
+        rows.put([OwnedMention(*pair, None) for pair in sorted(wanted - have)], replace=False, live=("chunk", "entity"))
+        added = [
+            RelationSource(fact.row.key, memory)
+            for memory, stated in zip(memories, self._stated, strict=True)
+            for fact in stated
+            if fact.row.key not in self._stated_before[memory]
+        ]
+        rows.put(added, replace=False, live=("memory", "relation"))
+        rows.drop(RelationSource, self._dropped)
+        freed, moved = self._settled
+        rows.free(RelationRow, ("key", "in", freed))
+        rows.move(RelationRow, moved)
+
+    def _write_memories(self) -> None:
+        rows, (at, _, origin) = self._rows, self._seen
+        known = {self._keys[file.memory_id]: file for file in self._files if file.memory_id in self._keys}
+        texts = {key: (file.text, file.content_hash, at, at, origin) for key, file in known.items()}
+        rows.change(MemoryRow, _TEXT_OF, texts, bin="live")
+        added = [
+            MemoryRow(
+                **{**_UNSAID, "text": file.text, "source": CODE_SOURCE},
+                id=file.memory_id,
+                thread=None,
+                created_at=at,
+                updated_at=at,
+                last_seen_at=at,
+                stale=False,
+                content_hash=file.content_hash,
+                version=1,
+                trash=None,
+                origin=origin,
+                released_at=None,
+                key=0,
+            )
+            for file in self._new
+        ]
+        self._keys |= zip((file.memory_id for file in self._new), rows.add(added), strict=True)
+        form = {key: self._file(key, file) for key, file in known.items()}
+        kept = CodeFileRow._fields[1:-2]  # not when it was verified
+        rows.change(CodeFileRow, kept, {key: file[1:-2] for key, file in form.items()})
+        rows.put([self._file(self._keys[file.memory_id], file) for file in self._new], replace=False)
+
+    def _file(self, key: int, file: FileWrite) -> CodeFileRow:
+        return CodeFileRow(
+            key=key,
+            root=self._root,
+            path=file.path,
+            language=file.language,
+            stamp=file.mark.stamp,
+            digest=file.mark.digest,
+            read_at_ns=file.mark.read_at_ns,
+            lines=file.lines,
+            functions=file.functions,
+            classes=file.classes,
+            encoding=file.encoding,
+            failure=file.failure,
+            scope=None,
+            verified_at=None,
+        )
+
+    def _write_chunks(self) -> list[list[int]]:
+        """Return the keys of each file's chunks in their order."""
+        moved, changed = dict[int, tuple[Any, ...]](), dict[int, tuple[Any, ...]]()
+        new: list[tuple[int, int, FileChunk, int | None]] = []
+        dropped: list[int] = []
+        kept: list[dict[int, int]] = []
+        for number, file in enumerate(self._files):
+            memory = self._keys[file.memory_id]
+            changes = compare_chunks(self._chunks[memory], file.chunks)
+            kept.append({at: old.key for at, old in changes.kept.items()})
+            for at, old in changes.kept.items():
+                chunk = file.chunks[at]
+                place = (at, chunk.first_line, chunk.last_line, chunk.symbol, chunk.kind, -memory, at)
+                if (chunk.text, chunk.words) != (old.text, old.words):
+                    changed[old.key] = (*place, chunk.text, chunk.words)
+                elif not old.is_still(chunk, at):
+                    moved[old.key] = place
+            new += [(number, at, file.chunks[at], same) for at, same in changes.new.items()]
+            dropped += [old.key for old in changes.dropped]
+        copied = [same for *_, same in new if same is not None]
+        vectors = {row.key: row.data for row in self._rows.find(VectorRow, ("key", "in", copied))} if copied else {}
+        self._rows.change(ChunkRow, _PLACED, moved, bin="live")
+        self._rows.change(ChunkRow, (*_PLACED, "text", "words"), changed, bin="live")
+        keys = self._rows.add([self._chunk(number, at, chunk) for number, at, chunk, _ in new])
+        for key, (number, at, _, _) in zip(keys, new, strict=True):
+            kept[number][at] = key
+        made = [
+            (key, chunk.vector or vectors.get(same or 0)) for key, (_, _, chunk, same) in zip(keys, new, strict=True)
+        ]
+        self._rows.add([VectorRow(key, vector) for key, vector in made if vector])
+        self._rows.free(ChunkRow, ("key", "in", dropped), wiped=False)
+        return [[chunks[at] for at in range(len(chunks))] for chunks in kept]
+
+    def _chunk(self, number: int, at: int, chunk: FileChunk) -> ChunkRow:
+        memory = self._keys[self._files[number].memory_id]
+        return ChunkRow(
+            id=chunk.id,
+            memory=memory,
+            position=at,
+            text=chunk.text,
+            start=0,
+            first_line=chunk.first_line,
+            last_line=chunk.last_line,
+            hash=chunk.hash,
+            stream=-memory,
+            stream_position=at,
+            symbol=chunk.symbol,
+            symbol_kind=chunk.kind,
+            words=chunk.words,
+            trash=None,
+            key=0,
+        )
+
+
+class CodeNames:
+    """Every name of some files, known or made; a name that is seen again is not a changed one."""
+
+    def __init__(self, rows: Rows, files: Sequence[FileWrite], seen: IndexedBy) -> None:
+        self._seen, things = seen, things_of(files)
+        found, aliases = rows.ask(*reads_of_names({thing.name for thing in things}))
+        self.names = Names(rows, found, aliases)
+        self.names.look_further()
+        self._wanted = {(spelled(thing.name), name_key(thing.type)) for thing in things}
+        doubtful = {
+            known.row.key for thing in things if (known := self.names.find(thing)) and _is_other_case(known, thing)
+        }
+        self._used = _used_elsewhere(rows, doubtful, {file.memory_id for file in files}) if doubtful else set[int]()
+        self._found = {thing: self._see(thing) for thing in things}
+
+    def __getitem__(self, thing: NamedThing) -> Handled:
+        return self._found[thing]
+
+    def _see(self, thing: NamedThing) -> Handled:
+        known = self.names.find(thing)
+        if known is not None and _is_other_case(known, thing):
+            known = self._other_case(thing, known)
+        elif known is None:
+            known = self._add(thing)
+        if known.row.last_seen < self._seen.at:
+            known.touch(last_seen=self._seen.at)
+        return known
+
+    def _add(self, thing: NamedThing, named: str = "") -> Handled:
+        at, new_id, origin = self._seen
+        return self.names.add(thing, new_id("ent"), at, origin, named=named, explicit=False)
+
+    def _other_case(self, thing: NamedThing, known: Handled) -> Handled:
+        wanted = (spelled(known.row.name), name_key(thing.type)) in self._wanted
+        given = known.row.explicit or known.row.pinned
+        match other_case(wanted=wanted, used=known.row.key in self._used, given=given):
+            case "renamed":
+                known.change(name=thing.name)
+            case "another":
+                return self._add(thing, case_key(thing.name))
+        return known
+
+
+def _is_other_case(known: Handled, thing: NamedThing) -> bool:
+    """Return whether an entity has this name but for letter case; one found by an old name has another one."""
+    name = known.row.name
+    return name_key(name) == name_key(thing.name) and spelled(name) != spelled(thing.name)
+
+
+def _used_elsewhere(rows: Rows, entities: set[int], written: set[str]) -> set[int]:
+    """Return those of these entities that files name which are not written now, in the trash or not."""
+    mentioned, *related = rows.ask(
+        Values(MentionLink, ("entity", "chunk.memory"), (("entity", "in", entities),), "any"),
+        *(Values(RelationRow, (end, "key"), ((end, "in", entities),), "any") for end in ("subject", "object")),
+    )
+    ends = [row for found in related for row in found]
+    keys = {key for _, key in ends}
+    stated = rows.ask(Values(RelationSource, ("relation", "memory"), (("relation", "in", keys),), "any"))[0]
+    of: dict[int, set[int]] = defaultdict(set)
+    for relation, memory in stated:
+        of[relation].add(memory)
+    named = {(entity, memory) for entity, memory in mentioned}
+    named |= {(entity, memory) for entity, key in ends for memory in of[key]}
+    memories = {memory for _, memory in named}
+    where: tuple[Where, ...] = (("key", "in", memories), ("source", "=", CODE_SOURCE))
+    files = dict(map(tuple, rows.ask(Values(MemoryRow, ("key", "id"), where, "any"))[0]))
+    return {entity for entity, memory in named if files.get(memory, "") not in {"", *written}}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memsweep.errors import StoreError
 from memsweep.model.code import other_places
 from memsweep.store.changes import Changes, WorkspaceReads
-from memsweep.store.falkor import code_cypher
 from memsweep.store.falkor.memory_act_cypher import ADD_MENTION_AT
 from memsweep.store.falkor.rows import FalkorRows, queries_ahead
 from memsweep.store.falkor.surveying import FalkorItems
@@ -30,8 +29,6 @@ if TYPE_CHECKING:
     from memsweep.store.falkor.link import Link
 
 
-_STATES = (True, False)
-
 # Many memories are asked about at once, each for 3 microseconds: not where no file is in the trash.
 FILES_OF = """
     MATCH (one:TrashedMemory) WHERE one.root > '' WITH one LIMIT 1
@@ -45,6 +42,9 @@ _WITH_SAME_TEXT = """mine.source <> 'code_indexer'
 SAME_TEXTS = f"""
     UNWIND $memories AS key MATCH (mine:TrashedMemory {{ref: toString(key)}}) WHERE {_WITH_SAME_TEXT}"""
 SAME_TEXTS_AT = f"UNWIND $nodes AS node MATCH (mine:TrashedMemory) WHERE ID(mine) = node AND {_WITH_SAME_TEXT}"
+FILES_AT = """
+    UNWIND $places AS place MATCH (m:Memory {path: place[1]}) WHERE m.root = place[0]
+    RETURN m.root, m.path, m.id"""
 NAMES_OF_CHUNKS = """
     MATCH (n:NameSeen) WHERE any(chunk IN n.chunks WHERE chunk IN $chunks)
     RETURN n.name_key, n.name, n.evidence, n.chunks"""
@@ -114,7 +114,7 @@ class FalkorTrash(Trash):
         for key, uid, root, path in files:
             for place in ((root, path), *other_places(root, path, roots)):
                 at[place].append((key, uid))
-        found = self._tx.ask(code_cypher.FILES_AT, places=[list(place) for place in at]) if at else []
+        found = self._tx.ask(FILES_AT, places=[list(place) for place in at]) if at else []
         return [Clash(key, uid, other) for root, path, other in found for key, uid in at[root, path]]
 
 

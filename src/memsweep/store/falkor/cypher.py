@@ -74,11 +74,8 @@ def props(place: str, names: Iterable[str]) -> str:
 
 
 _ENTITY = "e.key, e.id, e.name, e.name_key, e.type_key, e.handed_in, e.last_seen, e.pinned, e.version, e.origin"
-ADD_MEMORY = "CREATE (:Memory {*row})"
-CHANGE_MEMORY = "MATCH (n:Memory {ref: toString(row.key)}) SET n += row.set SET n.version = n.version + 1"
 ADD_CHUNK = """
     MATCH (m:Memory {ref: toString(row.memory)}) CREATE (m)-[:HAS_CHUNK {index: row.position}]->(:Chunk {*row})"""
-ADD_EMBEDDING = "CREATE (:Embedding {*row})"
 ADD_MENTION = (
     "MATCH (c:Chunk {ref: toString(row.chunk)}) MATCH (e:Entity {ref: toString(row.entity)}) MERGE (c)-[:MENTIONS]->(e)"
 )

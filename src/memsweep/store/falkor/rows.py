@@ -151,6 +151,8 @@ class FalkorRows:
         if it.is_link:
             for step in _links(_class(rows), when, frozenset(live)):
                 writable(self._asked).do(step, made)
+        elif it.kept_with:
+            writable(self._asked).do(f"MATCH (n:{it.label} {{ref: toString(row.key)}}) SET n += row", made)
         else:
             known = ", ".join(f"{name}: row.{name}" for name in it.known_by)
             writable(self._asked).do(f"MERGE (n:{it.label} {{{known}}}){when} SET n = row", made)

@@ -5,9 +5,6 @@ A link stays between its two memories when one of them, or both, are moved to th
 
 from __future__ import annotations
 
-ADD_LINK = """
-    MATCH (n:{begin} {{ref: toString(row.new)}}) MATCH (o:{end} {{ref: toString(row.old)}})
-    MERGE (n)-[s:SUPERSEDES]->(o) ON CREATE SET s.at = row.at SET s.origins = row.origins"""
 OLDER = """
     MATCH (m:Memory {id: $id})-[s:SUPERSEDES]->(o:Memory) RETURN o.id, s.at ORDER BY o.key DESC"""
 NEWER = """

@@ -53,5 +53,5 @@ class CodeSkipRow(NamedTuple):
 
 CODE_ROOT = declare(CodeRootRow, "code_root", "CodeRoot", known_by=("path",))
 CODE_SCOPE = declare(CodeScopeRow, "code_scope", "CodeScope")
-CODE_FILE = declare(CodeFileRow, "code_file", "Memory")
+CODE_FILE = declare(CodeFileRow, "code_file", "Memory", kept_with=True)
 CODE_SKIP = declare(CodeSkipRow, "code_skip", "CodeSkip", known_by=("root", "path"))
