@@ -1,8 +1,6 @@
 """The command line as a process: pipes, standard input, signals, terminals."""
 
 import os
-import pty
-import select
 import signal
 import subprocess
 from functools import partial
@@ -14,6 +12,7 @@ from memsweep.app import App
 from memsweep.model.text import MAX_TEXT_BYTES
 from tests.support import commands
 from tests.support.commands import MEMSWEEP, environment
+from tests.support.terminal import on_a_terminal
 from tests.support.waiting import PATIENCE, wait_for
 
 pytestmark = pytest.mark.slow
@@ -144,27 +143,6 @@ def _is_reading(pid: int) -> bool:
     return "pipe" in where or calls[:2] == ["0", "0x0"]
 
 
-def on_a_terminal(home: Path, *arguments: str, answer: bytes = b"") -> tuple[int, str]:
-    """Run a command with a terminal for everything; its status and what the terminal got."""
-    pid, terminal = pty.fork()
-    if pid == 0:  # pragma: no cover
-        os.execve(MEMSWEEP[0], [*MEMSWEEP, *arguments], environment(home, TERM="xterm"))
-    if answer:
-        os.write(terminal, answer)
-    got = b""
-    while select.select([terminal], [], [], PATIENCE)[0]:
-        try:
-            part = os.read(terminal, 65536)
-        except OSError:
-            break
-        if not part:
-            break
-        got += part
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), got.decode(errors="replace")
-
-
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_reembed_shows_on_a_terminal_how_far_it_is(home: Path, app: App) -> None:
     for number in range(70):  # more than are embedded by the switch itself
         app.memory().remember(f"note number {number}")
@@ -180,7 +158,6 @@ def test_reembed_shows_on_a_terminal_how_far_it_is(home: Path, app: App) -> None
 ATTACK = "before \x1b]0;owned\x07\x1b[2J\x9b31m after"
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_memory_cannot_command_the_terminal(home: Path, app: App) -> None:
     added = app.memory().remember(ATTACK, source=ATTACK)
     app.create_workspace("alpha", ATTACK)
@@ -195,19 +172,17 @@ def test_a_memory_cannot_command_the_terminal(home: Path, app: App) -> None:
         assert "\x9b" not in shown
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_deleting_on_a_terminal_asks_first(home: Path, app: App) -> None:
     app.memory("alpha").remember("x")
-    status, shown = on_a_terminal(home, "workspace", "delete", "alpha", answer=b"n\n")
+    status, shown = on_a_terminal(home, "workspace", "delete", "alpha", answer="n")
     assert "with 1 memory to the trash?" in shown
     assert status == 4
     assert len(app.workspaces()) == 1
-    status, shown = on_a_terminal(home, "workspace", "delete", "alpha", answer=b"y\n")
+    status, shown = on_a_terminal(home, "workspace", "delete", "alpha", answer="y")
     assert status == 0
     assert app.workspaces() == []
 
 
-@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_on_a_terminal_the_table_fits_and_colours(home: Path, app: App) -> None:
     app.memory().remember("the garden [red]needs[/red] water")
     status, shown = on_a_terminal(home, "search", "garden")

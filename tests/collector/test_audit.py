@@ -14,6 +14,7 @@ from memsweep.model.origin import Origin
 from tests.collector.stores import NOW, Link, Note, StoreSpec, Thing, store_with
 from tests.support import store_files
 from tests.support.engines import on_every_engine
+from tests.support.paging import pages_of
 
 SPEC = StoreSpec(
     notes=(Note("a", path="a.py", stale=True, chunks=2), Note("b", path="b.py", stale=True), Note("c")),
@@ -115,14 +116,11 @@ def test_pages_by_time_actor_and_act_stay_right_while_events_are_added(memory: M
     memory.pin(ids[0], False)
 
     def pages(meanwhile: Callable[[], object] = lambda: None, **asked: Any) -> list[tuple[str, str]]:
-        found, cursor = [], None
-        while True:
-            page = memory.sweep.audit_page(limit=2, cursor=cursor, **asked)
+        found = []
+        for page in pages_of(memory.sweep.audit_page, limit=2, **asked):
             found += [(event.action, event.subject) for event in page.events]
-            cursor = page.next_cursor
-            if cursor is None:
-                return found
             meanwhile()
+        return found
 
     every = [(event.action, event.subject) for event in memory.sweep.audit()]
     assert pages(lambda: memory.pin(ids[0], False)) == every

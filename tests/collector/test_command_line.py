@@ -1,9 +1,5 @@
 """The collector from the command line: a table and a question on a terminal, JSON for programs, exit statuses."""
 
-import os
-import pty
-import select
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,8 +9,8 @@ from memsweep import clock
 from memsweep.app import App
 from tests.collector.stores import Link, Note, StoreSpec, Thing, dump, write_rows
 from tests.support import contents, store_files
-from tests.support.commands import MEMSWEEP, Ran, environment
-from tests.support.waiting import PATIENCE
+from tests.support.commands import Ran
+from tests.support.terminal import on_a_terminal
 
 STALE = StoreSpec(
     notes=(
@@ -37,32 +33,6 @@ def store(home: Path, app: App) -> Path:
     file = store_files.file_of(home)
     write_rows(file, STALE, clock.now())
     return file
-
-
-def on_a_terminal(home: Path, *arguments: str, answer: str) -> tuple[int, str]:
-    """Run a command on a pseudo-terminal, answer its question; its status and all it wrote."""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen(
-        [*MEMSWEEP, *arguments], env=environment(home), stdin=theirs, stdout=theirs, stderr=theirs, close_fds=True
-    )
-    os.close(theirs)
-    written, answered = b"", False
-    while True:
-        ready, _, _ = select.select([ours], [], [], PATIENCE)
-        assert ready, f"no word for a long time after: {written!r}"
-        try:
-            part = os.read(ours, 4096)
-        except OSError:  # Linux says so when the other side is closed
-            break
-        if not part:
-            break
-        written += part
-        if not answered and b"[y/N]" in written:
-            os.write(ours, f"{answer}\n".encode())
-            answered = True
-    os.close(ours)
-    assert answered, written
-    return process.wait(PATIENCE), written.decode().replace("\r\n", "\n")
 
 
 # prune

@@ -18,6 +18,7 @@ from memsweep.model.listing import ListedMemory
 from tests.collector.stores import Link, Note, StoreSpec, Thing, broken, dump, write_rows
 from tests.support import contents, store_files
 from tests.support.client import ServerClient, ToolFailed, connected, say_yes
+from tests.support.paging import pages_of
 
 DRY_RUN = (
     "Dry run complete. Set dry_run=false and confirm=true to delete."
@@ -407,15 +408,10 @@ def test_the_trash_pages(server: Server) -> None:
     for number in range(7):
         uid = server.call("add_memory", text=f"note {number}")["memory_id"]
         server.call("delete_memory", memory_id=uid, confirm=True)
-    names, cursor = [], None
-    while True:
-        page = server.call("list_trash", limit=3, **({"cursor": cursor} if cursor else {}))
-        names += [item["name"] for item in page["items"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
+    pages = list(pages_of(server.call, tool="list_trash", limit=3))
+    names = [item["name"] for page in pages for item in page["items"]]
     assert names == [f"note {number}" for number in reversed(range(7))]
-    assert page["total"] == 7
+    assert pages[-1]["total"] == 7
 
 
 def test_a_pin_keeps_what_it_mentions(server: Server) -> None:

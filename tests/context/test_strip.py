@@ -12,6 +12,7 @@ from memsweep.errors import BadInput
 from tests.context.windows import active, some, stashed
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
+from tests.support.paging import pages_of
 
 pytestmark = on_every_engine
 
@@ -48,13 +49,10 @@ def test_a_strip_has_every_segment_in_order_and_says_what_keeps_it(filled: Conte
 
 def test_the_stash_is_listed_in_pages_that_stay_right(filled: ContextWindow) -> None:
     filled.prune([f"n{number}" for number in range(9)])
-    there, found, cursor = stashed(filled)[::-1], [], None
-    while True:
-        page = filled.stash(limit=2, cursor=cursor)
+    there, found = stashed(filled)[::-1], []
+    for page in pages_of(filled.stash, limit=2):
         found += [each.segment_id for each in page.segments]
         assert (page.total, page.first) == (9, len(found) - len(page.segments))
-        if (cursor := page.next_cursor) is None:
-            break
         if len(found) == 2:
             filled.prune(["n15"])  # comes before the first page
             filled.restore([found[0]])

@@ -9,6 +9,7 @@ from memsweep.app import App, Memory
 from memsweep.errors import BadInput
 from tests.support.commands import Ran
 from tests.support.engines import on_every_engine
+from tests.support.paging import pages_of
 
 NAMES = ["Ada", "ada lovelace", "Bob", "Élan", "100%", "a_b", "axb", "漢字", "Bob's \U0001f6a2", "zoo"]
 
@@ -21,15 +22,12 @@ def filled(memory: Memory) -> Memory:
 
 def walked(memory: Memory, limit: int, meanwhile: Callable[[], object] = lambda: None, **asked: Any) -> list[str]:
     found: list[str] = []
-    cursor = None
-    while True:
-        page = memory.graph.names(limit=limit, cursor=cursor, **asked)
+    for page in pages_of(memory.graph.names, limit=limit, **asked):
         assert page.first == len(found)
         found += [f"{each.name}/{each.type}" for each in page.entities]
-        if (cursor := page.next_cursor) is None:
-            assert page.total == len(found)
-            return found
         meanwhile()
+    assert page.total == len(found)
+    return found
 
 
 @on_every_engine
@@ -65,12 +63,9 @@ def test_what_is_added_or_merged_meanwhile_moves_no_page(memory: Memory) -> None
             memory.graph.merge(["Bob"], "zoo")
 
     before = [name for name in walked(memory, 200) if name != "Bob/Person"]
-    cursor, found = None, []
-    while True:
-        page = memory.graph.names(limit=2, cursor=cursor)
+    found = []
+    for page in pages_of(memory.graph.names, limit=2):
         found += [f"{each.name}/{each.type}" for each in page.entities]
-        if (cursor := page.next_cursor) is None:
-            break
         meanwhile()
     assert [name for name in found if name != "Bob/Person"] == before
     assert walked(memory, 200, search="bob", prefix=True) == ["Bob's \U0001f6a2/Person", "zoo/Person"]  # its old name

@@ -15,6 +15,7 @@ from memsweep.model.origin import Origin
 from memsweep.settings import load_settings
 from tests.support import store_files
 from tests.support.engines import ENGINES, Home, on_every_engine
+from tests.support.paging import pages_of
 
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 ORIGINS = (
@@ -83,10 +84,10 @@ def names(filled: Filled, found: list[ListedMemory]) -> list[str]:
 
 
 def walked(memory: Memory, limit: int, meanwhile: Callable[[], object] = lambda: None, **asked: Any) -> list[Any]:
-    pages = [memory.memories(limit=limit, **asked)]
-    while cursor := pages[-1].next_cursor:
+    pages = []
+    for page in pages_of(memory.memories, limit=limit, **asked):
+        pages.append(page)
         meanwhile()
-        pages.append(memory.memories(limit=limit, cursor=cursor, **asked))
     assert [page.first for page in pages] == [sum(len(p.memories) for p in pages[:n]) for n in range(len(pages))]
     assert len({page.total for page in pages}) == 1
     return [each for page in pages for each in page.memories]

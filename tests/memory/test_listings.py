@@ -11,6 +11,7 @@ from memsweep.memory.recall import MOST, Listings, RankedListing, Ranking
 from memsweep.settings import load_settings
 from tests.memory.test_same_ranking import ENGINES
 from tests.support.engines import Home
+from tests.support.paging import pages_of
 
 
 @pytest.fixture(params=ENGINES)
@@ -42,14 +43,8 @@ def rankings(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_every_page_comes_from_one_ranking(app: App, rankings: list[str], mode: Any) -> None:
     whole = [hit.passage.text for hit in app.memory().search("lamp cellar", limit=50, mode=mode).hits]
     rankings.clear()
-    pages, cursor = [], None
-    while True:
-        page = app.memory().search("lamp cellar", limit=7, cursor=cursor, mode=mode)
-        pages += [hit.passage.text for hit in page.hits]
-        cursor = page.next_cursor
-        if cursor is None:
-            break
-    assert pages == whole
+    pages = pages_of(app.memory().search, query="lamp cellar", limit=7, mode=mode)
+    assert [hit.passage.text for page in pages for hit in page.hits] == whole
     assert len(whole) > 14
     assert rankings == ["lamp cellar"]
 

@@ -14,6 +14,7 @@ from memsweep.memory.ranking import READ, Row, reordered
 from memsweep.memory.recall import recall
 from memsweep.model.search import Filters
 from tests.support.engines import on_every_engine
+from tests.support.paging import pages_of
 
 ROWS = st.lists(st.floats(-1, 0), max_size=30).map(
     lambda scores: [(score, key, 0.0, 0.0, 0.0) for key, score in enumerate(sorted(scores))]
@@ -163,10 +164,6 @@ def test_the_real_reader_is_silent_about_a_near_miss_and_shows_it_as_the_nearest
 def test_pages_of_a_listing_show_each_memory_once(read_memory: Memory) -> None:
     for number in range(45):
         read_memory.remember(f"Note {number} about the red door in house {number}.")
-    seen, cursor = [], None
-    while True:
-        page = read_memory.search("red door", limit=10, cursor=cursor, mode="deep")
-        seen += [hit.passage.memory_id for hit in page.hits]
-        if (cursor := page.next_cursor) is None:
-            break
-    assert len(seen) == len(set(seen)) == page.total == 45
+    pages = list(pages_of(read_memory.search, query="red door", limit=10, mode="deep"))
+    seen = [hit.passage.memory_id for page in pages for hit in page.hits]
+    assert len(seen) == len(set(seen)) == pages[-1].total == 45

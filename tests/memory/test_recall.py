@@ -18,6 +18,7 @@ from memsweep.model.search import Page
 from memsweep.store import words
 from tests.support import store_files
 from tests.support.counts import rounds
+from tests.support.paging import pages_of
 
 
 def texts(page: Page) -> list[str]:
@@ -250,13 +251,8 @@ def test_why_stays_short_for_long_words(memory: Memory) -> None:
 
 
 def pages(memory: Memory, query: str, **options: Any) -> list[list[str]]:
-    found, cursor = [], None
-    while True:
-        page = memory.search(query, cursor=cursor, **options)
-        found.append([hit.passage.chunk_id for hit in page.hits])
-        cursor = page.next_cursor
-        if cursor is None:
-            return found
+    found = pages_of(memory.search, query=query, **options)
+    return [[hit.passage.chunk_id for hit in page.hits] for page in found]
 
 
 @pytest.mark.parametrize("limit", [1, 7, 10, 50])

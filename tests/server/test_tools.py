@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from mcp.shared.exceptions import MCPError
 from memsweep.app import make_app
 from memsweep.settings import load_settings
 from tests.support.client import ServerClient, ToolFailed, connected
+from tests.support.paging import pages_of
 
 DEFAULT_TOOLS = {"add_memory", "search_memory", "get_memory", "get_stats", "create_workspace", "list_workspaces"}
 FULL_TOOLS = {*DEFAULT_TOOLS, "delete_workspace"}
@@ -98,23 +100,11 @@ def test_searches_are_filtered_and_paged(server: ServerClient, workspace: str) -
             "add_memory", text=f"note number {number}", tags=["even"] if number % 2 == 0 else [], workspace_id=workspace
         )
     filters = {"tags": ["even"], "date_from": "2020-01-01"}
-    ids, cursor = [], None
-    while True:
-        page = server.call(
-            "search_memory",
-            query="note",
-            limit=4,
-            filters=filters,
-            workspace_id=workspace,
-            cursor=cursor,
-            detail="full",
-        )
-        ids += [result["memory_id"] for result in page["results"]]
-        cursor = page["next_cursor"]
-        if cursor is None:
-            break
-    assert len(ids) == len(set(ids)) == page["total"] == 6
-    assert page["results"][0]["lines"] == [1, 1]
+    search = partial(server.call, "search_memory", query="note", limit=4, workspace_id=workspace, detail="full")
+    pages = list(pages_of(search, filters=filters))
+    ids = [result["memory_id"] for page in pages for result in page["results"]]
+    assert len(ids) == len(set(ids)) == pages[-1]["total"] == 6
+    assert pages[-1]["results"][0]["lines"] == [1, 1]
 
 
 def test_an_answer_stays_small(server: ServerClient, workspace: str) -> None:
