@@ -103,7 +103,7 @@ _OF_STATEMENTS = ("relation", "memory", "memory.source", "memory.trash")
 
 
 class Items(ABC):
-    """What only an engine can tell is abstract. Inside the caller's transaction."""
+    """The items of plans; an engine writes what is abstract. Inside the caller's transaction."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

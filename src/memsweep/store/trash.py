@@ -52,7 +52,7 @@ class Clashes(NamedTuple):
 
 
 class ReceiptOf(NamedTuple):
-    """What the list of the trash shows of a receipt."""
+    """A receipt as the list of the trash shows it."""
 
     key: int
     id: str
