@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from enum import Enum
 from functools import cache, partial
@@ -565,7 +566,8 @@ def _planned(h: History, strategy: str, ttl: float | None, memory: Memory) -> An
     plan = memory.sweep.plan(strategy, ttl_days=ttl)
     if plan.id not in h.ids["plan"]:
         h.ids["plan"].append(plan.id)
-    return plan, memory.sweep.items(plan.id, limit=50), memory.sweep.groups(plan.id)
+    # Its items are known by numbers that each engine gives; the next answer has them by their ids.
+    return replace(plan, items=()), memory.sweep.items(plan.id, limit=50), memory.sweep.groups(plan.id)
 
 
 def _receipts(kind: str, limit: int, memory: Memory) -> Any:

@@ -197,6 +197,7 @@ class Plan:
     receipt_id: str | None = None
     """Of its use."""
     items: tuple[PlanItem, ...] = field(default=(), repr=False, compare=False)
+    """Where the plan was just made: by keys that are the engine's own."""
 
 
 @dataclass(frozen=True, slots=True)
