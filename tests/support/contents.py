@@ -9,6 +9,7 @@ from memsweep.app import Memory, make_app
 from memsweep.model.listing import MOST_LISTED, ListedMemory
 from memsweep.settings import load_settings
 from tests.support.inside import dump_of
+from tests.support.paging import pages_of
 
 
 @contextmanager
@@ -24,12 +25,9 @@ def opened(home: Path, workspace: str = "default") -> Iterator[Memory]:
 def listed(memory: Memory) -> list[ListedMemory]:
     """All that is not in the trash, what is stale or has expired too, the oldest first."""
     every: Any = {"filters": {"include_expired": True}, "limit": MOST_LISTED}
-    page = memory.memories(**every)
-    found = [*page.memories]
-    while page.next_cursor is not None:
-        page = memory.memories(**every, cursor=page.next_cursor)
-        found += page.memories
-    assert len(found) == page.total
+    pages = list(pages_of(memory.memories, **every))
+    found = [each for page in pages for each in page.memories]
+    assert len(found) == pages[-1].total
     return found[::-1]
 
 
