@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memsweep.app import App
-from memsweep.errors import BadInput
+from memsweep.errors import BadInput, BadSetting
 from memsweep.model.conditions import written_conditions
 from memsweep.model.search import make_filters
 from memsweep.settings import load_settings
@@ -61,13 +62,20 @@ VALUES = (
 )
 
 
-@pytest.fixture(scope="module", params=ENGINES)
+INDEXED = "ticket.id,score,state,owner,done"
+
+
+@pytest.fixture(scope="module", params=[*ENGINES, *(f"{kind}-indexed" for kind in ENGINES)])
 def app(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    home = Home(request.param, tmp_path_factory.mktemp("metadata"))
-    made = App(load_settings(home.variables))
+    """Half of the memories are older than the indexes, where there are any."""
+    kind, _, indexed = request.param.partition("-")
+    home = Home(kind, tmp_path_factory.mktemp("metadata"))
+    before = App(load_settings(home.variables))
+    made = App(load_settings(home.variables, overrides={"MEMSWEEP_SEARCH_METADATA_INDEX": INDEXED if indexed else ""}))
     for number, metadata in enumerate(TICKETS):
-        made.memory().remember(f"Note {number} about the lamps.", metadata=metadata)
+        (made if number > 4 else before).memory().remember(f"Note {number} about the lamps.", metadata=metadata)
     yield made
+    before.close()
     made.close()
     home.close()
 
@@ -227,3 +235,39 @@ def test_what_is_no_condition_is_refused(wrong: str, said: str) -> None:
 def test_a_path_is_asked_for_once() -> None:
     with pytest.raises(BadInput, match=r"'a' is asked for twice\. Write its values as a=one\|another"):
         written_conditions(["a=1", "a=2"])
+
+
+@pytest.mark.parametrize("kind", ENGINES)
+def test_an_index_follows_updates_undo_and_the_setting(kind: str, tmp_path: Path) -> None:
+    home = Home(kind, tmp_path)
+
+    def with_paths(paths: str) -> App:
+        return App(load_settings(home.variables, overrides={"MEMSWEEP_SEARCH_METADATA_INDEX": paths}))
+
+    def texts(app: App, state: str) -> list[str]:
+        return [each.text for each in app.memory().memories(filters={"metadata": {"state": state}}).memories]
+
+    before, after = with_paths("state"), with_paths("state,owner")
+    memory = before.memory()
+    known = memory.remember("Note 1 about the lamps.", metadata={"state": "open"}).memory_id
+    changed = memory.update(known, metadata={"state": "done "})
+    assert (texts(before, "open"), texts(before, "done ")) == ([], ["Note 1 about the lamps."])
+    memory.sweep.undo(changed.receipt_id)
+    gone = memory.delete(known, confirm=True)
+    assert texts(before, "open") == []
+    memory.sweep.undo(gone.id)
+    after.memory().remember("Note 2 about the lamps.", metadata={"state": "open", "owner": "Ada"})
+    memory.remember("Note 3 about the lamps.", metadata={"state": "open", "owner": "Ada"})
+    assert len(texts(before, "open")) == len(texts(after, "open")) == 3
+    found = after.memory().memories(filters={"metadata": {"owner": "Ada", "state": "open"}})
+    assert len(found.memories) == 2
+    assert before.memory().care.doctor().findings == ()
+    for app in (before, after):
+        app.close()
+    home.close()
+
+
+@pytest.mark.parametrize("path", ["a'b", 'a"b', "a..b", "", "é", "a b", "x" * 41, ".".join("abcdefghi")])
+def test_a_path_that_cannot_have_an_index_is_refused(path: str) -> None:
+    with pytest.raises(BadSetting, match=r"search\.metadata_index"):
+        load_settings({}, overrides={"MEMSWEEP_SEARCH_METADATA_INDEX": f"state,{path or '.'}"})

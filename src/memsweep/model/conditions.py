@@ -10,7 +10,7 @@ import json
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
 from memsweep.errors import BadInput
@@ -38,16 +38,14 @@ class Condition(NamedTuple):
     path: tuple[str, ...]
     op: Literal["in", "exists"] | Order
     values: tuple[Scalar, ...]
+    is_indexed: bool = False
+    """Whether a setting wants an index of the values at this path."""
 
     def is_met_by(self, metadata: Mapping[str, Any]) -> bool:
-        found: Any = metadata
-        for part in self.path:
-            found = found.get(part) if isinstance(found, Mapping) else None
+        found = _at(metadata, self.path)
         if self.op == "exists":
             return (found is not None) is self.values[0]
-        kind = kind_of(found)
-        if kind == "number":
-            found = _as_stored(found)
+        found, kind = _as_stored(found), kind_of(found)
         alike = [value for value in self.values if kind_of(value) == kind]
         return found in alike if self.op == "in" else any(_ORDERED[self.op](found, value) for value in alike)
 
@@ -58,6 +56,23 @@ class Condition(NamedTuple):
             return []
         whole = self.values if self.op == "in" and len(self.values) == 1 and isinstance(self.values[0], str) else ()
         return [to_json(each) for each in (*self.path, *whole)]
+
+
+def with_indexes(conditions: Iterable[Condition], paths: Collection[str]) -> tuple[Condition, ...]:
+    return tuple(each._replace(is_indexed=".".join(each.path) in paths) for each in conditions)
+
+
+def value_at(metadata: Mapping[str, Any], path: Iterable[str]) -> Scalar | None:
+    """Return the text, number or flag at a path as an engine keeps it; None where there is none of these."""
+    found = _at(metadata, path)
+    return _as_stored(found) if kind_of(found) else None
+
+
+def _at(metadata: Mapping[str, Any], path: Iterable[str]) -> Any:
+    found: Any = metadata
+    for part in path:
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def kind_of(value: object) -> str:
@@ -74,8 +89,8 @@ def all_met(conditions: Iterable[Condition], kept: str) -> bool:
     return all(each.is_met_by(metadata) for each in conditions)
 
 
-def _as_stored(value: float) -> float:
-    """A number as an engine reads it from JSON: of whole ones, 64 bits."""
+def _as_stored(value: Any) -> Any:
+    """A value as an engine reads it from JSON: of whole numbers, 64 bits."""
     if isinstance(value, int) and not -(2**63) <= value < 2**63:
         try:
             return float(value)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memsweep.model.graph import GraphSurvey
     from memsweep.model.origin import Origin
     from memsweep.model.quarantine import Quarantine
-    from memsweep.model.search import HeldBack
+    from memsweep.model.search import Filters, HeldBack
     from memsweep.model.workspace import EmbeddingModel
     from memsweep.settings import Settings
     from memsweep.store.protocol import Store
@@ -65,6 +65,7 @@ class Access(Generic[Mode]):
         """The store, for putting something new into a workspace that is there."""
         store = self.store
         self.app.refuse_claimed(self.workspace_id)
+        store.keep_metadata_index(self.settings.search.metadata_index)
         return store
 
     def create_store(self) -> Store:
@@ -72,7 +73,9 @@ class Access(Generic[Mode]):
         self.app.refuse_claimed(self.workspace_id)
         self.gate("").own_id(self.workspace_id, "the workspace id")
         project = self.app.project_of(self.workspace_id)
-        return self.app.engine.open_or_create(self.workspace_id, self.clock(), project=project)
+        store = self.app.engine.open_or_create(self.workspace_id, self.clock(), project=project)
+        store.keep_metadata_index(self.settings.search.metadata_index)
+        return store
 
     def exists(self) -> bool:
         try:
@@ -94,6 +97,14 @@ class Access(Generic[Mode]):
         from memsweep.model.gate import Gate
 
         return Gate(self.settings.secrets.action_for(self.workspace_id, source))
+
+    def indexed(self, filters: Filters) -> Filters:
+        """Return filters that know which paths in metadata have an index."""
+        if not (filters.metadata and (paths := self.settings.search.metadata_index)):
+            return filters
+        from memsweep.model.conditions import with_indexes
+
+        return replace(filters, metadata=with_indexes(filters.metadata, paths))
 
     @property
     def clock(self) -> Callable[[], datetime]:

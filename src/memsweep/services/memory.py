@@ -133,7 +133,7 @@ class BaseMemory(Generic[Mode]):
         from memsweep.model.search import make_filters
 
         back = self._access.quarantine.held_back(self._access.clock())
-        checked, app = leaving_out(make_filters(filters), back), self._access.app
+        checked, app = leaving_out(self._access.indexed(make_filters(filters)), back), self._access.app
 
         def ask(store: Store, limit: int, cursor: str | None) -> Page:
             options: dict[str, Any] = {"limit": limit, "cursor": cursor, "mode": mode, "listings": app.listings}
@@ -463,6 +463,7 @@ def listed(
     from memsweep.memory.listing import NO_MEMORIES, list_memories, make_list_filters
 
     asked, store = make_list_filters(filters, door, state), access.found()
+    asked = replace(asked, filters=access.indexed(asked.filters))
     if store is None:
         return NO_MEMORIES
     options: dict[str, Any] = {"limit": limit, "cursor": cursor, "quarantine": access.quarantine}

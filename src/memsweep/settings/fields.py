@@ -33,6 +33,8 @@ class About:
     choices: tuple[str, ...] = ()
     is_command: bool = False
     """A list that may also be written as one line, as in a shell."""
+    form: str = ""
+    """A pattern that texts have to match."""
 
 
 def setting(value: Any, meaning: str, **about: Any) -> Any:
@@ -82,6 +84,12 @@ class Search:
         "which model reads the query together with each of the best hits, to order and judge them: none, or `ms-marco`"
         " (English prose, no network, 50 to 200 ms per search; the extra `reader`)",
         choices=("none", "ms-marco"),
+    )
+    metadata_index: tuple[str, ...] = setting(
+        (),
+        "paths in metadata that have an index, such as `ticket.id`; it is made with the next memory that is stored",
+        default="none",
+        form=r"[A-Za-z0-9_-]{1,40}(\.[A-Za-z0-9_-]{1,40}){0,7}",  # it becomes part of a name
     )
 
 

@@ -34,6 +34,10 @@ class Store(ABC):
     workspace_id: str
 
     @abstractmethod
+    def keep_metadata_index(self, paths: tuple[str, ...]) -> None:
+        """Have indexes of the values at these paths in metadata, and of no others; looked at once in a process."""
+
+    @abstractmethod
     def change_number(self) -> str:
         """Another text after every transaction that changes something, whoever made it; one cheap read."""
 

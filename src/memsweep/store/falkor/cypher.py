@@ -234,7 +234,9 @@ def asked_for(
 
 
 # No query looks into JSON: what has all the signs is compared afterwards.
-METADATA_WITH = "MATCH (m:Memory) WHERE ALL(sign IN $signs WHERE m.metadata CONTAINS sign) RETURN m.key, m.metadata"
+METADATA_WITH = (
+    "MATCH (m:Memory) WHERE {among}ALL(sign IN $signs WHERE m.metadata CONTAINS sign) RETURN m.key, m.metadata"
+)
 
 _BEST = """CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score
     WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"""

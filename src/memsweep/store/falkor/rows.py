@@ -10,6 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memsweep.model.columns import Bin, Declaration, declared, decoder, encoded, encoders
+from memsweep.store.falkor import metadata_index
 from memsweep.store.falkor.reading import name_in
 from memsweep.store.falkor.transaction import GraphHandle, Transaction, writable
 from memsweep.store.falkor.wire import Query
@@ -128,6 +129,8 @@ class FalkorRows:
         keys = [tx.new_key() for _ in rows] if it.numbered_by else []
         for key, node in zip(keys, made, strict=False):
             node[it.numbered_by] = key
+        if it is MEMORY:
+            made = [node | metadata_index.values_of(tx.meta, node["metadata"]) for node in made]
         for which in ("live", "trash") if it.bins else ("any",):
             of_bin = [node for node in made if not it.bins or (node.get("trash") is None) == (which == "live")]
             if it.ends:
@@ -183,6 +186,9 @@ class FalkorRows:
         derive = _DERIVED.get(it.table)
         if derive is not None and derive.columns <= set(names):  # what finds it goes with it
             changed = [each | derive.of(each) for each in changed]
+        if it is MEMORY and "metadata" in names:
+            meta = writable(self._asked).meta
+            changed = [each | metadata_index.values_of(meta, each["metadata"]) for each in changed]
         rows = [
             {f"set_{name}": value for name, value in each.items()} | {"w0": key}
             for key, each in zip(values, changed, strict=True)

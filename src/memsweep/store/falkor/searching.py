@@ -25,7 +25,7 @@ from memsweep.model.search import (
     stream_and_position,
 )
 from memsweep.model.workspace import model_from
-from memsweep.store.falkor import cypher, graph_cypher, origin_cypher, origins
+from memsweep.store.falkor import cypher, graph_cypher, metadata_index, origin_cypher, origins
 from memsweep.store.falkor.transaction import GraphHandle
 from memsweep.store.falkor.vectors import VectorSet, cosines
 from memsweep.store.falkor.wire import Query, Row, rows_of
@@ -118,7 +118,8 @@ def compared_keys(graph: GraphHandle, filters: Filters) -> list[int] | None:
         found.append({key for key, place in places if cypher.path_matches(place, wanted)})
     if asked := filters.metadata:
         signs = sorted({sign for each in asked for sign in each.signs})
-        rows = graph.ask(cypher.METADATA_WITH, signs=signs)
+        among, values = metadata_index.among(asked)
+        rows = graph.ask(cypher.METADATA_WITH.format(among=among), signs=signs, **values)
         found.append({key for key, kept in rows if all_met(asked, kept)})
     return sorted(set.intersection(*found)) if found else None
 

@@ -20,6 +20,7 @@ from memsweep.model.times import moment_or_none, to_micros
 from memsweep.model.workspace import model_from
 from memsweep.store.falkor import (
     cypher,
+    metadata_index,
     revision_cypher,
     searching,
     superseding_cypher,
@@ -52,6 +53,7 @@ class FalkorStore(Store):
         self._graph = graph
         self.rows = FalkorRows(graph)
         self._vectors = VectorSet(graph)
+        self._indexed: tuple[str, ...] | None = None
         self._ranking = searching.WordRanking(graph)
         self.code = FalkorCodeFiles(graph, self._vectors)
         self.overview = FalkorOverview(graph)
@@ -77,6 +79,12 @@ class FalkorStore(Store):
     def model(self) -> EmbeddingModel | None:
         """As it was when the workspace was opened, which everything begins with, or looked at since."""
         return model_from(self._graph.seen.get("model"))
+
+    def keep_metadata_index(self, paths: tuple[str, ...]) -> None:
+        if self._indexed != paths:
+            if set(self._graph.seen.get("metadata_index") or ()) != set(paths):
+                metadata_index.keep(self._graph, paths)
+            self._indexed = paths
 
     def change_number(self) -> str:
         ((number,),) = self._graph.ask(cypher.REVISION)

@@ -22,6 +22,7 @@ from memsweep.model.times import to_micros
 from memsweep.store.file import care_sql, schema, values
 from memsweep.store.file.connect import immediate, one, snapshot
 from memsweep.store.file.meta import add_event, read_model
+from memsweep.store.file.metadata_index import definition as index_of
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 SAMPLES = 5
@@ -105,7 +106,8 @@ def expected_structure() -> Structure:
 
 def structure(db: apsw.Connection) -> Structure:
     rows: Iterable[Any] = db.execute(care_sql.STRUCTURE)
-    return {(kind, name): StructureThing(table, definition or "") for kind, name, table, definition in rows}
+    ours = ((kind, name, table, said or "") for kind, name, table, said in rows if not said or said != index_of(name))
+    return {(kind, name): StructureThing(table, said) for kind, name, table, said in ours}
 
 
 def full_texts() -> list[str]:

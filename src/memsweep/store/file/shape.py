@@ -17,6 +17,7 @@ import apsw
 from memsweep.model.forms import HASH_BYTES, digest
 from memsweep.model.times import to_micros
 from memsweep.store.file import care_sql, rows_sql
+from memsweep.store.file.metadata_index import definition
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.things.every import COLUMNS
 
@@ -172,6 +173,8 @@ class Shape:
     def problem(self, there: Sequence[Thing]) -> str:
         """The first object that is not as it should be; empty if all are."""
         for thing in there:
+            if is_of_metadata(thing):
+                continue
             if thing.key not in self.allowed:
                 return f"an unknown {thing.kind} {thing.name!r:.60}"
             if thing not in self.allowed[thing.key]:
@@ -183,6 +186,11 @@ class Shape:
         return "{} {} twice".format(*twice[0]) if twice else ""
 
 
+def is_of_metadata(thing: Thing) -> bool:
+    """Return whether it is an index that a setting asked for."""
+    return thing.kind == "index" and thing.definition is not None and thing.definition == definition(thing.name)
+
+
 def things(db: apsw.Connection) -> list[Thing]:
     rows: Iterable[Any] = db.execute(care_sql.SCHEMA)
     return [Thing._make(row) for row in rows]
@@ -191,7 +199,7 @@ def things(db: apsw.Connection) -> list[Thing]:
 def strangers(there: Iterable[Thing], version: int) -> list[Thing]:
     """Return the objects that no version of memsweep has made, in an order in which they can be dropped."""
     allowed = shape_of(version).allowed
-    unknown = (thing for thing in there if thing.key not in allowed and thing.definition)
+    unknown = (each for each in there if each.key not in allowed and each.definition and not is_of_metadata(each))
     return sorted(unknown, key=lambda thing: _DROPPED.index(thing.kind) + (not thing.is_virtual))
 
 

@@ -11,6 +11,7 @@ from memsweep.model.frozen import replace
 from memsweep.model.search import Filters, HeldBack
 from memsweep.model.text import to_json
 from memsweep.model.times import to_micros
+from memsweep.store.file.metadata_index import value_at
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 
 WORD_COUNT = "select doc from chunk_word where term = ?"
@@ -103,6 +104,7 @@ _TYPE, _VALUE = "json_type(memory.metadata, ?)", "json_extract(memory.metadata, 
 def _on_metadata(asked: Condition) -> tuple[str, list[Any]]:
     """A condition on the value at a path, which is bound like all values; metadata that is damaged meets none."""
     path = "$" + "".join(f".{to_json(part)}" for part in asked.path)
+    known, among = _in_index(asked) if asked.is_indexed else ("", [])
     parts: list[str] = []
     values: list[Any] = []
     if asked.op == "exists":
@@ -113,7 +115,17 @@ def _on_metadata(asked: Condition) -> tuple[str, list[Any]]:
             compared = "in (select value from json_each(?))" if asked.op == "in" else f"{asked.op} ?"
             parts.append(f"({_TYPE} in {types} and {_VALUE} {compared})")
             values += [path, path, to_json(alike) if asked.op == "in" else alike[0]]
-    return f"case when json_valid(memory.metadata) then {' or '.join(parts)} else false end", values
+    return f"{known}case when json_valid(memory.metadata) then {' or '.join(parts)} else false end", among + values
+
+
+def _in_index(asked: Condition) -> tuple[str, list[Any]]:
+    """Narrow down by an index; texts, numbers and flags of one value are told apart afterwards."""
+    known, values = f"select id from memory where trash is null and {value_at(asked.path)}", list[Any](asked.values)
+    if asked.op == "exists":
+        return (f"memory.id in ({known} is not null) and ", []) if values[0] else ("", [])
+    if asked.op == "in":
+        return f"memory.id in ({known} in (select value from json_each(?))) and ", [to_json(values)]
+    return f"memory.id in ({known} {asked.op} ?) and ", values
 
 
 HELD_BACK = """

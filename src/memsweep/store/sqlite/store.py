@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memsweep.model.times import moment_or_none
 from memsweep.model.workspace import model_from
-from memsweep.store.file import commit_marker
+from memsweep.store.file import commit_marker, metadata_index
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import GET_META, WORKSPACE_MIGRATIONS
 from memsweep.store.protocol import Store
@@ -52,6 +52,7 @@ class SqliteStore(Store):
         self._pool = Pool(path, WORKSPACE_MIGRATIONS)
         self._pool.kept = self._vectors = VectorIndex(path.with_suffix(""))
         self._words = WordQuery()
+        self._indexed: tuple[str, ...] | None = None
 
     # Most commands need one feature or none, and importing the others would take longer than the command.
 
@@ -103,6 +104,16 @@ class SqliteStore(Store):
     def model(self) -> EmbeddingModel | None:
         with self._pool.connection() as db:
             return model_from(one(db, GET_META, ("model",)))
+
+    def keep_metadata_index(self, paths: tuple[str, ...]) -> None:
+        if self._indexed == paths:
+            return
+        with self._pool.connection() as db:
+            are_kept = metadata_index.are_kept(db, paths)
+        if not are_kept:
+            with self._pool.writing() as db:
+                metadata_index.keep(db, paths)
+        self._indexed = paths
 
     def change_number(self) -> str:
         with self._pool.connection() as db:
