@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ DEFAULT_URLS = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.opena
 DEFAULT_MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
 _RATES = ", ".join(f"{kind} {rate:g}" for kind, rate in DEFAULT_RATES.items())
 _MANY = 1_000_000
+_INDEXED_PATH = re.compile(r"[A-Za-z0-9_-]{1,40}(?:\.[A-Za-z0-9_-]{1,40}){0,7}")  # it becomes part of a name
 _ACTIONS = ("redact", "refuse", "warn", "off")
 
 
@@ -33,8 +35,8 @@ class About:
     choices: tuple[str, ...] = ()
     is_command: bool = False
     """A list that may also be written as one line, as in a shell."""
-    form: str = ""
-    """A pattern that texts have to match."""
+    form: re.Pattern[str] | None = None
+    """What texts have to match."""
 
 
 def setting(value: Any, meaning: str, **about: Any) -> Any:
@@ -89,7 +91,7 @@ class Search:
         (),
         "paths in metadata that have an index, such as `ticket.id`; it is made with the next memory that is stored",
         default="none",
-        form=r"[A-Za-z0-9_-]{1,40}(\.[A-Za-z0-9_-]{1,40}){0,7}",  # it becomes part of a name
+        form=_INDEXED_PATH,
     )
 
 

@@ -7,7 +7,6 @@ never looked for in the current folder: a checked-out repository must not decide
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -193,8 +192,8 @@ def _checked(value: Any, allowed: About, name: str) -> Any:
         value = next((known for known in allowed.choices if known.casefold() == value.casefold()), value)
         if value not in allowed.choices:
             raise BadSetting(f"{name} {value!r:.100} is unknown.", hint=f"Use one of: {', '.join(allowed.choices)}.")
-    if allowed.form and not re.fullmatch(allowed.form, value):
-        raise BadSetting(f"{name} {value!r:.100} does not match {allowed.form}.")
+    if allowed.form and not allowed.form.fullmatch(value):
+        raise BadSetting(f"{name} {value!r:.100} does not match {allowed.form.pattern}.")
     if isinstance(value, int | float) and not isinstance(value, bool) and not _is_within(value, allowed):
         raise BadSetting(f"{name:.100} {value} is not {_range(allowed)}.")
     return value

@@ -22,7 +22,7 @@ from memsweep.model.times import to_micros
 from memsweep.store.file import care_sql, schema, values
 from memsweep.store.file.connect import immediate, one, snapshot
 from memsweep.store.file.meta import add_event, read_model
-from memsweep.store.file.metadata_index import definition as index_of
+from memsweep.store.file.metadata_sql import definition as index_of
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 
 SAMPLES = 5

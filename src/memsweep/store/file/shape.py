@@ -17,7 +17,7 @@ import apsw
 from memsweep.model.forms import HASH_BYTES, digest
 from memsweep.model.times import to_micros
 from memsweep.store.file import care_sql, rows_sql
-from memsweep.store.file.metadata_index import definition
+from memsweep.store.file.metadata_sql import definition
 from memsweep.store.file.schema import WORKSPACE_MIGRATIONS
 from memsweep.store.things.every import COLUMNS
 

@@ -11,7 +11,7 @@ from memsweep.model.frozen import replace
 from memsweep.model.search import Filters, HeldBack
 from memsweep.model.text import to_json
 from memsweep.model.times import to_micros
-from memsweep.store.file.metadata_index import value_at
+from memsweep.store.file.metadata_sql import value_at
 from memsweep.store.sqlite.superseding_sql import superseded_chunks
 
 WORD_COUNT = "select doc from chunk_word where term = ?"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memsweep.model.times import moment_or_none
 from memsweep.model.workspace import model_from
-from memsweep.store.file import commit_marker, metadata_index
+from memsweep.store.file import commit_marker, metadata_sql
 from memsweep.store.file.connect import Pool, one, row
 from memsweep.store.file.schema import GET_META, WORKSPACE_MIGRATIONS
 from memsweep.store.protocol import Store
@@ -108,11 +108,16 @@ class SqliteStore(Store):
     def keep_metadata_index(self, paths: tuple[str, ...]) -> None:
         if self._indexed == paths:
             return
+        wanted = set(map(metadata_sql.name_of, paths))
         with self._pool.connection() as db:
-            are_kept = metadata_index.are_kept(db, paths)
-        if not are_kept:
+            there = _metadata_indexes(db)
+        if there != wanted:
             with self._pool.writing() as db:
-                metadata_index.keep(db, paths)
+                there = _metadata_indexes(db)
+                for name in there - wanted:
+                    db.execute(f'drop index "{name}"')
+                for name in sorted(wanted - there):
+                    db.execute(metadata_sql.definition(name) or "")
         self._indexed = paths
 
     def change_number(self) -> str:
@@ -203,3 +208,7 @@ class SqliteStore(Store):
 
     def close(self) -> None:
         self._pool.close()
+
+
+def _metadata_indexes(db: apsw.Connection) -> set[str]:
+    return {name for (name,) in db.execute(metadata_sql.NAMES) if metadata_sql.definition(name)}

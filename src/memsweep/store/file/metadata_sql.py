@@ -7,12 +7,10 @@ settings, which allow letters, digits, `_`, `-` and dots, and it is the name of 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
-
-import apsw
+from collections.abc import Iterable
 
 _NAMED = re.compile(r"memory_metadata ([A-Za-z0-9_.-]+)")
-_NAMES = "select name from sqlite_schema where type = 'index' and tbl_name = 'memory'"
+NAMES = "select name from sqlite_schema where type = 'index' and tbl_name = 'memory'"
 
 
 def value_at(path: Iterable[str]) -> str:
@@ -28,17 +26,5 @@ def definition(name: str) -> str | None:
     return f'CREATE INDEX "{name}" on memory ({value_at(named[1].split("."))}) where trash is null'
 
 
-def keep(db: apsw.Connection, paths: Collection[str]) -> None:
-    """Make the indexes of these paths, and drop those of others, inside the caller's transaction."""
-    there = {name for (name,) in db.execute(_NAMES) if definition(name)}
-    wanted = {f"memory_metadata {path}" for path in paths}
-    for name in there - wanted:
-        db.execute(f'drop index "{name}"')
-    for name in sorted(wanted - there):
-        db.execute(definition(name) or "")
-
-
-def are_kept(db: apsw.Connection, paths: Collection[str]) -> bool:
-    """Return whether exactly the indexes of these paths are there."""
-    there = {name for (name,) in db.execute(_NAMES) if definition(name)}
-    return there == {f"memory_metadata {path}" for path in paths}
+def name_of(path: str) -> str:
+    return f"memory_metadata {path}"
