@@ -46,7 +46,7 @@ from memsweep.store.facts import OwnedMention
 from memsweep.store.journals import Origins, asked_for
 from memsweep.store.names import Facts, Handled, Names, read_of_facts, reads_of_names, state_of
 from memsweep.store.refusals import other_model, tombstoned_text
-from memsweep.store.rows import Find, Read, Rows, ThreadEnds, Values, Where
+from memsweep.store.rows import Find, Read, Rows, ThreadEnds, Values
 from memsweep.store.texts import about as about_forgotten
 from memsweep.store.texts import add_pieces, own_places, tombstoned, without_chunks
 from memsweep.store.things.graph import EntityRow, MentionLink, NameSeen, RelationSource
@@ -97,12 +97,9 @@ def _first_reads(new: NewMemory) -> Iterator[Read]:
 
 
 def _same_text(draft: MemoryDraft) -> tuple[Find, ThreadEnds]:
-    where: tuple[Where, ...] = (
-        ("content_hash", "=", content_hash(draft.text)),
-        ("stale", "=", False),
-        ("source", "<>", CODE_SOURCE),
-    )
-    return Find(MemoryRow, where), ThreadEnds(() if draft.thread_id is None else (draft.thread_id,))
+    # By the hash alone: a graph that has just been loaded misses some where two of its indexes are asked.
+    same = Find(MemoryRow, (("content_hash", "=", content_hash(draft.text)),))
+    return same, ThreadEnds(() if draft.thread_id is None else (draft.thread_id,))
 
 
 def _older(draft: MemoryDraft) -> Values:
@@ -193,6 +190,10 @@ def _row_of(new: NewMemory, thread: int | None, origin: int | None) -> MemoryRow
     )
 
 
+def _is_said_again(row: MemoryRow, draft: MemoryDraft) -> bool:
+    return row.text == draft.text and not row.stale and row.source != CODE_SOURCE
+
+
 class _Again(NamedTuple):
     """A memory whose text is said again, as it was before."""
 
@@ -211,7 +212,7 @@ class _Again(NamedTuple):
         if draft.thread_id is not None and not thread:
             return None
         where = thread[0][1] if thread else None
-        same = {row.key: row for row in found if row.thread == where and row.text == draft.text}
+        same = {row.key: row for row in found if _is_said_again(row, draft) and row.thread == where}
         if not same:
             return None
         superseded, acts, mentions, chunks = rows.ask(

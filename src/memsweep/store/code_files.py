@@ -39,7 +39,7 @@ from memsweep.store.facts import OwnedMention
 from memsweep.store.journals import Origins, note_if_any
 from memsweep.store.names import Facts, Handled, Names, read_of_facts, reads_of_names
 from memsweep.store.refusals import file_removed_meanwhile
-from memsweep.store.rows import Find, RowReads, Rows, Show, Tally, Values, Where
+from memsweep.store.rows import Find, RowReads, Rows, Show, Tally, Values
 from memsweep.store.texts import tombstoned
 from memsweep.store.things.code import CodeFileRow, CodeRootRow, CodeScopeRow, CodeSkipRow
 from memsweep.store.things.graph import RELATION, MentionLink, RelationRow, RelationSource
@@ -618,6 +618,6 @@ def _used_elsewhere(rows: Rows, entities: set[int], written: set[str]) -> set[in
     named = {(entity, memory) for entity, memory in mentioned}
     named |= {(entity, memory) for entity, key in ends for memory in of[key]}
     memories = {memory for _, memory in named}
-    where: tuple[Where, ...] = (("key", "in", memories), ("source", "=", CODE_SOURCE))
-    files = dict(map(tuple, rows.ask(Values(MemoryRow, ("key", "id"), where, "any"))[0]))
+    (found,) = rows.ask(Values(MemoryRow, ("key", "id", "source"), (("key", "in", memories),), "any"))
+    files = {key: uid for key, uid, source in found if source == CODE_SOURCE}
     return {entity for entity, memory in named if files.get(memory, "") not in {"", *written}}

@@ -234,9 +234,11 @@ def asked_for(
 
 
 # No query looks into JSON: what has all the signs is compared afterwards.
-METADATA_WITH = (
-    "MATCH (m:Memory) WHERE {among}ALL(sign IN $signs WHERE m.metadata CONTAINS sign) RETURN m.key, m.metadata"
-)
+def metadata_with(among: str) -> str:
+    """Return a query for metadata with some signs, of the memories that a condition of an index lets pass."""
+    signed = "ALL(sign IN $signs WHERE m.metadata CONTAINS sign)"
+    return f"MATCH (m:Memory) WHERE {among}{signed} RETURN m.key, m.metadata"
+
 
 _BEST = """CALL db.idx.fulltext.queryNodes('Chunk', $words) YIELD node, score
     WITH node AS c, score ORDER BY score DESC, c.key LIMIT $reach"""

@@ -119,7 +119,7 @@ def compared_keys(graph: GraphHandle, filters: Filters) -> list[int] | None:
     if asked := filters.metadata:
         signs = sorted({sign for each in asked for sign in each.signs})
         among, values = metadata_index.among(asked)
-        rows = graph.ask(cypher.METADATA_WITH.format(among=among), signs=signs, **values)
+        rows = graph.ask(cypher.metadata_with(among), signs=signs, **values)
         found.append({key for key, kept in rows if all_met(asked, kept)})
     return sorted(set.intersection(*found)) if found else None
 
